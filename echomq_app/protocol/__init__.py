@@ -1,0 +1,1 @@
+"""EchoMQ itself, pure: ids, keys, states, errors, scripts and calls. No I/O."""

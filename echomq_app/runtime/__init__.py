@@ -1,0 +1,1 @@
+"""Loops and processes: worker, pump, embedded server. Never imports Django."""

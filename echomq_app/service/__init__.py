@@ -1,0 +1,1 @@
+"""One method for each thing that can happen to a queue, and the read side."""

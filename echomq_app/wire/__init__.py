@@ -1,0 +1,1 @@
+"""Runs calls: alone, many in one pipeline, awaited. Is handed a client, makes none."""
