@@ -1,0 +1,97 @@
+"""Every key of the protocol, spelled once (protocol section 2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from echomq_app.protocol.errors import InvalidQueueName
+from echomq_app.protocol.ids import valid_job_id
+
+MAX_QUEUE_NAME_BYTES: Final = 128
+WAKE_LIMIT: Final = 64
+
+VERSION: Final = "{emq}:version"
+NODES: Final = "{emq}:nodes"
+QUEUES: Final = "{emq}:queues"
+
+_FORBIDDEN: Final = frozenset("{}\0")
+_RESERVED: Final = "emq"
+
+
+def valid_queue_name(name: object) -> str:
+    """Return ``name`` if a queue may have it, else raise ``InvalidQueueName`` (decision 7)."""
+    if not isinstance(name, str):
+        raise InvalidQueueName(f"a queue name is text; got {type(name).__name__} {name!r:.60}")
+    if not name:
+        raise InvalidQueueName("a queue name is not empty: an empty hash tag has no slot of its own")
+    if name == _RESERVED:
+        raise InvalidQueueName("the queue name 'emq' is the protocol's own; choose another")
+    if _FORBIDDEN.intersection(name):
+        raise InvalidQueueName(f"a queue name holds no '{{', '}}' or NUL; got {name!r:.60}")
+    try:
+        size = len(name.encode())
+    except UnicodeEncodeError:
+        raise InvalidQueueName(f"a queue name is valid UTF-8; got {name!r:.60}") from None
+    if size > MAX_QUEUE_NAME_BYTES:
+        raise InvalidQueueName(
+            f"a queue name is at most {MAX_QUEUE_NAME_BYTES} bytes; got {size}: {name!r:.60}"
+        )
+    return name
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class QueueKeys:
+    """The keys of one queue; all share the slot of ``{name}``."""
+
+    name: str
+    base: str
+    pending: str
+    active: str
+    schedule: str
+    dead: str
+    meta: str
+    wake: str
+    done: str
+    expire: str
+    events: str
+
+    def __init__(self, name: str) -> None:
+        base = "emq:{" + valid_queue_name(name) + "}:"
+        put = object.__setattr__
+        put(self, "name", name)
+        put(self, "base", base)
+        for kind in ("pending", "active", "schedule", "dead", "meta", "wake", "done", "expire", "events"):
+            put(self, kind, base + kind)
+
+    def row(self, job_id: str) -> str:
+        """``emq:{q}:job:<id>``; raises ``InvalidJobId`` before any wire."""
+        return f"{self.base}job:{valid_job_id(job_id)}"
+
+    def logs(self, job_id: str) -> str:
+        return self.row(job_id) + ":logs"
+
+    def errors(self, job_id: str) -> str:
+        return self.row(job_id) + ":errors"
+
+    def result(self, job_id: str) -> str:
+        return f"{self.base}result:{valid_job_id(job_id)}"
+
+    def lane(self, group: str) -> str:
+        return f"{self.base}g:{valid_job_id(group)}:pending"
+
+
+def slot(key: str | bytes) -> int:
+    """Cluster slot of a key: CRC16-XMODEM of its hash tag, mod 16384 (protocol 2.4)."""
+    raw = key.encode() if isinstance(key, str) else key
+    opened = raw.find(b"{")
+    if opened >= 0:
+        closed = raw.find(b"}", opened + 1)
+        if closed > opened + 1:
+            raw = raw[opened + 1 : closed]
+    crc = 0
+    for byte in raw:
+        crc ^= byte << 8
+        for _ in range(8):
+            crc = (crc << 1 ^ 0x1021) & 0xFFFF if crc & 0x8000 else crc << 1
+    return crc % 16384
