@@ -1,0 +1,26 @@
+-- counts: a queue's numbers, read together.
+--
+-- FLAGS    no-writes
+-- USES     clock
+-- KEYS[1]  base      prefix  emq:{q}:
+--
+-- REPLY  [pending, active, schedule, dead, done, completed, failed, laned, paused, oldest, next_due, next_lapse, now]
+--          laned: waiting in lanes; paused 0 or 1; oldest: the oldest flat id or ''; next_*: ms since 1970 or ''
+local base = KEYS[1]
+local function first_score(set)
+  return redis.call('ZRANGE', base .. set, 0, 0, 'WITHSCORES')[2] or ''
+end
+local lanes, laned = {}, 0
+for _, group in ipairs(redis.call('SMEMBERS', base .. 'groups')) do lanes[group] = true end
+for _, group in ipairs(redis.call('SMEMBERS', base .. 'paused')) do lanes[group] = true end
+for _, group in ipairs(redis.call('HKEYS', base .. 'gactive')) do lanes[group] = true end
+for _, group in ipairs(redis.call('LRANGE', base .. 'ring', 0, -1)) do lanes[group] = true end
+for group in pairs(lanes) do laned = laned + redis.call('ZCARD', base .. 'g:' .. group .. ':pending') end
+return {
+  redis.call('ZCARD', base .. 'pending'), redis.call('ZCARD', base .. 'active'),
+  redis.call('ZCARD', base .. 'schedule'), redis.call('ZCARD', base .. 'dead'), redis.call('ZCARD', base .. 'done'),
+  tonumber(redis.call('HGET', base .. 'metrics:completed', 'count') or '0'),
+  tonumber(redis.call('HGET', base .. 'metrics:failed', 'count') or '0'),
+  laned, redis.pcall('HGET', base .. 'meta', 'paused') and 1 or 0,
+  redis.call('ZRANGE', base .. 'pending', 0, 0)[1] or '', first_score('schedule'), first_score('active'), server_ms(),
+}

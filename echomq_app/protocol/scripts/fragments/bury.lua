@@ -1,0 +1,5 @@
+-- Set a member aside whose row cannot be worked with: its id to dead, the reason where it can be written.
+local function bury_broken(dead, row, id, reason)
+  redis.call('ZADD', dead, 0, id)
+  redis.pcall('HSET', row, 'state', 'dead', 'last_error', reason)
+end

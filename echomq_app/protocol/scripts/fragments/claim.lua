@@ -1,0 +1,50 @@
+-- Lease up to `size` of the oldest waiting jobs: peek, check, then write. Skips ghosts, buries broken rows,
+-- hands out nothing while the pause flag has any value, or cannot be read.
+local function peek_jobs(pending, base, size)
+  local ready, broken = {}, {}
+  local ids = redis.call('ZRANGE', pending, 0, size - 1)
+  for _, id in ipairs(ids) do
+    local row = base .. 'job:' .. id
+    local fields = redis.pcall('HMGET', row, 'attempts', 'payload', 'excused', 'lapses')
+    if fields.err then
+      broken[#broken + 1] = { id, row, 'the row of this job is not a hash' }
+    elseif fields[1] and fields[2] and string.find(fields[1], '^%d+$') and #fields[1] < 16 then
+      ready[#ready + 1] = { id, fields[2], tonumber(fields[1]) + 1, fields[3] or '0', fields[4] or '0' }
+    elseif redis.call('EXISTS', row) == 1 then
+      broken[#broken + 1] = { id, row, 'the row of this job has no payload or no whole attempts' }
+    end
+  end
+  return ids, ready, broken
+end
+
+local function claim_jobs(pending, active, dead, base, wake, lease_ms, size, label, now)
+  local jobs = {}
+  if redis.pcall('HGET', base .. 'meta', 'paused') then return jobs end
+  for _ = 1, 64 do
+    local ids, ready, broken = peek_jobs(pending, base, size - #jobs)
+    for _, bad in ipairs(broken) do bury_broken(dead, bad[2], bad[1], bad[3]) end
+    if #ready > 0 then
+      local leases = {}
+      for i, job in ipairs(ready) do
+        leases[i * 2 - 1] = now + lease_ms
+        leases[i * 2] = job[1]
+      end
+      redis.call('ZADD', active, unpack(leases))
+    end
+    for _, job in ipairs(ready) do
+      local row = base .. 'job:' .. job[1]
+      if label == '' then
+        redis.call('HSET', row, 'attempts', job[3], 'state', 'active')
+      else
+        redis.call('HSET', row, 'attempts', job[3], 'state', 'active',
+          'worker', job[3] .. ' ' .. label, 'claimed_at', now)
+      end
+      jobs[#jobs + 1] = job
+    end
+    if #ids > 0 then redis.call('ZPOPMIN', pending, #ids) end
+    if #jobs >= size then return jobs end
+    if redis.call('ZCARD', pending) == 0 then break end
+  end
+  if wake and redis.call('EXISTS', base .. 'ring') == 0 then redis.pcall('DEL', wake) end
+  return jobs
+end

@@ -1,0 +1,36 @@
+-- A lane's books (protocol 4.16). Read them whole before the first write, so that a wrong type refuses.
+local function read_lane(base, group)
+  local lane = { base = base, group = group, key = base .. 'g:' .. group .. ':pending' }
+  lane.waiting = redis.call('ZCARD', lane.key)
+  lane.running = tonumber(redis.call('HGET', base .. 'gactive', group) or '0') or 0
+  lane.limit = tonumber(redis.call('HGET', base .. 'glimit', group) or '')
+  lane.parked = redis.call('SISMEMBER', base .. 'paused', group) == 1
+  lane.ringed = redis.call('LPOS', base .. 'ring', group) ~= false
+  return lane
+end
+
+-- Put the lane back in rotation when it has work, is not parked and is below its ceiling.
+local function ring_lane(lane)
+  if lane.waiting < 1 or lane.parked or lane.ringed then return end
+  if lane.limit and lane.running >= lane.limit then return end
+  redis.call('RPUSH', lane.base .. 'ring', lane.group)
+  push_wake(lane.base .. 'wake', 1)
+end
+
+local function lane_job_stopped(lane)
+  lane.running = redis.call('HINCRBY', lane.base .. 'gactive', lane.group, -1)
+  if lane.running <= 0 then
+    lane.running = 0
+    redis.call('HDEL', lane.base .. 'gactive', lane.group)
+  end
+end
+
+local function lane_job_waits(lane, id)
+  lane.waiting = lane.waiting + redis.call('ZADD', lane.key, 0, id)
+  redis.pcall('SADD', lane.base .. 'groups', lane.group)
+end
+
+local function lane_job_left(lane, id)
+  lane.waiting = lane.waiting - redis.call('ZREM', lane.key, id)
+  if lane.waiting < 1 then redis.call('LREM', lane.base .. 'ring', 0, lane.group) end
+end
