@@ -1,0 +1,1 @@
+"""Products, orders and the jobs that each order starts."""

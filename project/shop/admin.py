@@ -1,0 +1,42 @@
+"""The shop's tables in the admin, where an operator restocks."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+
+from project.shop.models import Order, OrderJob, Product
+
+# Of the ignores below: Django's admin classes take no type arguments at run time.
+
+
+@admin.register(Product)
+class ProductAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Products, with the stock open for editing in the list."""
+
+    list_display = ["name", "stock", "price"]
+    list_editable = ["stock"]
+    search_fields = ["name"]
+
+
+class OrderJobInline(admin.TabularInline):  # type: ignore[type-arg]
+    """The ids of an order's jobs, as stored."""
+
+    model = OrderJob
+    extra = 0
+    can_delete = False
+    readonly_fields = ["kind", "queue", "job_id"]
+
+    def has_add_permission(self, request: object, obj: object = None) -> bool:
+        """Only placing an order makes jobs."""
+        return False
+
+
+@admin.register(Order)
+class OrderAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Orders, newest first."""
+
+    list_display = ["__str__", "product", "quantity", "email", "created", "stock_taken"]
+    list_filter = ["product"]
+    list_select_related = ["product"]
+    readonly_fields = ["reference", "created", "stock_taken"]
+    inlines = [OrderJobInline]

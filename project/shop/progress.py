@@ -1,0 +1,66 @@
+"""How far an order's jobs are, in words for its page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from echomq_app.compat import TaskResultDoesNotExist, TaskResultStatus, default_task_backend
+from project.shop.models import Order, OrderJob
+
+UNKNOWN = "unknown"
+AGAIN = "again"
+WORDS: dict[str, Promise] = {
+    "waiting": _("waiting"),
+    AGAIN: _("failed, will be tried again"),
+    "running": _("running"),
+    "done": _("done"),
+    "dead": _("failed for good"),
+    UNKNOWN: _("not in the queue"),
+}
+FINAL = {"done", "dead", UNKNOWN}
+STATES = {
+    TaskResultStatus.READY: "waiting",
+    TaskResultStatus.RUNNING: "running",
+    TaskResultStatus.SUCCESSFUL: "done",
+    TaskResultStatus.FAILED: "dead",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobLine:
+    """One job of an order as its page shows it; ``attempts`` is None when nobody knows."""
+
+    job: OrderJob
+    state: str
+    attempts: int | None
+
+    @property
+    def words(self) -> Promise:
+        """The state in words."""
+        return WORDS[self.state]
+
+
+def job_line(job: OrderJob) -> JobLine:
+    """Ask the queue about one job, by the id that the order stored."""
+    try:
+        result = default_task_backend.get_result(job.job_id)
+    except TaskResultDoesNotExist:
+        return JobLine(job=job, state=UNKNOWN, attempts=None)
+    state = STATES[result.status]
+    if state == "waiting" and result.attempts:
+        state = AGAIN
+    return JobLine(job=job, state=state, attempts=result.attempts)
+
+
+def job_lines(order: Order) -> Iterator[JobLine]:
+    """Yield the order's jobs as they stand now."""
+    return map(job_line, order.jobs.all())
+
+
+def settled(lines: list[JobLine]) -> bool:
+    """Say whether no line can change by itself any more."""
+    return all(line.state in FINAL for line in lines)
