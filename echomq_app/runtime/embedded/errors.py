@@ -35,7 +35,9 @@ class EmbeddedBinaryMissing(EmbeddedError):
 class EmbeddedMismatch(EmbeddedError):
     """The folder was made with another engine, a newer version or other options."""
 
-    def __init__(self, folder: Path, *, subject: str, recorded: str, asked: str, remedy: str) -> None:
+    def __init__(
+        self, folder: Path, *, subject: str, recorded: str, asked: str, remedy: str
+    ) -> None:
         super().__init__(
             f"embedded server in {folder}: the {subject} differs. Recorded: {recorded}. "
             f"Asked: {asked}. Nothing was changed. {remedy}"
@@ -91,6 +93,4 @@ class EmbeddedStopFailed(EmbeddedError):
     """The server was told to stop and is still there."""
 
     def __init__(self, folder: Path, seen: str, log_path: Path) -> None:
-        super().__init__(
-            f"the embedded server in {folder} did not stop: {seen}. Read {log_path}"
-        )
+        super().__init__(f"the embedded server in {folder} did not stop: {seen}. Read {log_path}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
+import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,10 +14,10 @@ START_LOCK = "start.lock"
 SERVER_LOCK = "server.lock"
 
 
-def try_lock(path: Path) -> int | None:
-    """Lock ``path`` and return the descriptor that holds the lock, or None where it is taken.
+def try_lock(path: Path) -> io.FileIO | None:
+    """Lock ``path`` and return the open file that holds the lock, or None where it is taken.
 
-    A process that inherits the descriptor holds the lock too, until the last copy is closed.
+    A process that inherits its descriptor holds the lock too, until the last copy is closed.
     Raises ``EmbeddedFolderRefused`` and, where there are no file locks, ``EmbeddedUnsupported``.
     """
     try:
@@ -25,45 +25,45 @@ def try_lock(path: Path) -> int | None:
     except ImportError as error:
         raise EmbeddedUnsupported(sys.platform) from error
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        file = io.FileIO(path, "a")
     except OSError as error:
         raise EmbeddedFolderRefused(path.parent, error.strerror or str(error)) from error
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        os.close(descriptor)
+        file.close()
         return None
     except OSError as error:
-        os.close(descriptor)
+        file.close()
         raise EmbeddedFolderRefused(path.parent, f"no file locks there: {error}") from error
-    return descriptor
+    return file
 
 
 def is_locked(path: Path) -> bool:
     """Whether a living process holds the lock."""
     if not path.exists():
         return False
-    descriptor = try_lock(path)
-    if descriptor is None:
+    file = try_lock(path)
+    if file is None:
         return True
-    os.close(descriptor)
+    file.close()
     return False
 
 
 @contextlib.contextmanager
 def lock_if_free(path: Path) -> Iterator[bool]:
     """Hold the lock inside the block where it is free; say whether it is held."""
-    descriptor = try_lock(path)
+    file = try_lock(path)
     try:
-        yield descriptor is not None
+        yield file is not None
     finally:
-        if descriptor is not None:
-            _release(descriptor)
+        if file is not None:
+            _release(file)
 
 
-def _release(descriptor: int) -> None:
+def _release(file: io.FileIO) -> None:
     # A child forked meanwhile has a copy of the descriptor: closing ours would not unlock.
     import fcntl
 
-    fcntl.flock(descriptor, fcntl.LOCK_UN)
-    os.close(descriptor)
+    fcntl.flock(file, fcntl.LOCK_UN)
+    file.close()

@@ -84,12 +84,17 @@ def refuse_shared(folder: Path) -> None:
         )
 
 
-def open_log(folder: Path) -> int:
-    """A descriptor that appends to the server's log; a long log becomes ``server.log.1`` first."""
+def rotate_log(folder: Path) -> None:
+    """Move a log over a megabyte to ``server.log.1``; only while no server writes it."""
     path = folder / LOG_NAME
     if path.exists() and path.stat().st_size > _LOG_KEPT_BYTES:
         path.replace(path.with_suffix(".log.1"))
-    return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
+def open_log(folder: Path) -> int:
+    """A descriptor that appends to the server's log."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+    return os.open(folder / LOG_NAME, flags, 0o600)
 
 
 def read_tail(path: Path, start: int, lines: int = 20) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import redis
 from redis.backoff import NoBackoff
@@ -46,7 +46,8 @@ def ping(socket: Path) -> Answer:
 def read_info(socket: Path) -> dict[str, Any]:
     """INFO of all sections; raises ``redis.exceptions.RedisError``."""
     with _connect(socket) as client:
-        return cast("dict[str, Any]", client.info())
+        info: dict[str, Any] = client.info()
+    return info
 
 
 def running_engine(info: dict[str, Any]) -> Engine:
@@ -56,12 +57,21 @@ def running_engine(info: dict[str, Any]) -> Engine:
     return Engine(name="redis", version=str(info["redis_version"]))
 
 
+def read_engine_of(socket: Path) -> Engine | None:
+    """The engine of a running server, or None when it gave no answer."""
+    try:
+        return running_engine(read_info(socket))
+    except redis.exceptions.RedisError:
+        return None
+
+
 def shut_down(socket: Path) -> None:
     """Tell the server to end after it has written and synced its append-only file.
 
-    Raises ``redis.exceptions.RedisError`` when the server refuses or nobody is there.
+    Returns when it was told, also when it says nothing to that. Raises
+    ``redis.exceptions.ResponseError`` when it refuses.
     """
-    with _connect(socket) as client:
+    with _connect(socket) as client, suppress(redis.exceptions.TimeoutError):
         client.shutdown(nosave=True)
 
 

@@ -61,7 +61,7 @@ def write_record(folder: Path, record: Record) -> None:
             file.write("\n")
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, folder / RECORD_NAME)
+        Path(name).replace(folder / RECORD_NAME)
     except OSError:
         Path(name).unlink(missing_ok=True)
         raise
@@ -101,9 +101,7 @@ def refuse_other_options(
     """Raise ``EmbeddedMismatch`` unless both say the same."""
     if dict(recorded) == dict(asked):
         return
-    names = sorted(
-        name for name in {*recorded, *asked} if recorded.get(name) != asked.get(name)
-    )
+    names = sorted(name for name in {*recorded, *asked} if recorded.get(name) != asked.get(name))
     raise EmbeddedMismatch(
         folder,
         subject="set of options",

@@ -1,0 +1,154 @@
+"""Start, join, stop and look at the server that a project's processes share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+
+import redis
+
+from .binary import Engine, check_binary, find_binary, read_engine
+from .errors import (
+    EmbeddedFolderRefused,
+    EmbeddedNotAnswering,
+    EmbeddedStartFailed,
+    EmbeddedStopFailed,
+)
+from .launch import launch
+from .lock import SERVER_LOCK, START_LOCK, is_locked, lock_if_free, try_lock
+from .options import DEFAULT_OPTIONS, merge_options
+from .patience import Patience
+from .place import LOG_NAME, choose_socket, prepare_folder, rotate_log
+from .probe import Answer, ping, read_engine_of, shut_down
+from .record import (
+    Record,
+    read_record,
+    refuse_other_engine,
+    refuse_other_options,
+    restore_record,
+    write_record,
+)
+from .status import EmbeddedStatus, find_socket, read_status, refuse_shared_parent, socket_url
+
+
+class EmbeddedServer:
+    """A Redis-compatible server that lives in a folder and serves every process that names it.
+
+    It outlives the process that started it, until ``stop()``. ``options`` are laid over
+    ``DEFAULT_OPTIONS``. ``patience`` bounds how long ``ensure()`` and ``stop()`` wait for a
+    server that says nothing; one that loads its data gets twenty times that.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        binary: Path | None = None,
+        options: Mapping[str, str] = DEFAULT_OPTIONS,
+        *,
+        patience: timedelta = timedelta(seconds=15),
+    ) -> None:
+        self.folder = folder.expanduser().resolve()
+        self._named_binary = binary
+        self._options = merge_options(options)
+        self._patience_s = patience.total_seconds()
+
+    @property
+    def url(self) -> str:
+        """Where the server listens or last listened; before its first start, a guess."""
+        return socket_url(find_socket(self.folder)[0])
+
+    def status(self) -> EmbeddedStatus:
+        """What can be seen now; starts and changes nothing."""
+        return read_status(self.folder)
+
+    def ensure(self) -> str:
+        """Start the server unless it runs; return its ``unix://`` URL.
+
+        Safe to call from any number of processes at once: one starts it, the others wait.
+        Raises a subclass of ``EmbeddedError``.
+        """
+        prepare_folder(self.folder)
+        binary = find_binary() if self._named_binary is None else check_binary(self._named_binary)
+        engine = read_engine(binary)
+        patience = self._patience()
+        while True:
+            answer, record = self._look(engine)
+            if record is not None and answer is Answer.READY:
+                return socket_url(record.socket)
+            if answer is Answer.ABSENT:
+                with lock_if_free(self.folder / START_LOCK) as held:
+                    if held and self._start(binary, engine):
+                        continue
+            patience.wait(answer)
+
+    def stop(self) -> bool:
+        """End the server once everything it holds is synced to disk; False when none ran.
+
+        Raises ``EmbeddedStopFailed`` when it refuses, or is still there after ``patience``.
+        """
+        socket, _ = find_socket(self.folder)
+        refuse_shared_parent(self.folder, socket)
+        if not self._is_held() and ping(socket) is Answer.ABSENT:
+            return False
+        log = self.folder / LOG_NAME
+        patience = self._patience()
+        try:
+            while (answer := ping(socket)) is Answer.ABSENT and self._is_held():
+                patience.wait(answer)
+            if answer is not Answer.ABSENT:
+                shut_down(socket)
+            while self._is_held() or ping(socket) is not Answer.ABSENT:
+                patience.wait(Answer.SILENT)
+        except redis.exceptions.ResponseError as error:
+            raise EmbeddedStopFailed(self.folder, f"it refused: {error}", log) from error
+        except EmbeddedNotAnswering as error:
+            raise EmbeddedStopFailed(self.folder, f"process {error.pid} lives on", log) from error
+        return True
+
+    def _patience(self) -> Patience:
+        return Patience(self.folder, self._patience_s)
+
+    def _is_held(self) -> bool:
+        return is_locked(self.folder / SERVER_LOCK)
+
+    def _look(self, engine: Engine) -> tuple[Answer, Record | None]:
+        """What answers at the recorded socket; raises ``EmbeddedMismatch`` for another one."""
+        record = read_record(self.folder)
+        if record is None:
+            return Answer.ABSENT, None
+        refuse_other_engine(self.folder, record.engine, engine)
+        refuse_other_options(self.folder, record.options, self._options)
+        refuse_shared_parent(self.folder, record.socket)
+        answer = ping(record.socket)
+        if answer is Answer.READY:
+            running = read_engine_of(record.socket)
+            if running is None:
+                return Answer.SILENT, record
+            refuse_other_engine(self.folder, running, engine)
+        return answer, record
+
+    def _start(self, binary: Path, engine: Engine) -> bool:
+        """Start under the start lock; False when a server holds the folder after all.
+
+        A start that fails leaves the record as it was.
+        """
+        lock = try_lock(self.folder / SERVER_LOCK)
+        if lock is None:
+            return False
+        before = None
+        try:
+            _, before = self._look(engine)
+            socket = choose_socket(self.folder, None if before is None else before.socket)
+            rotate_log(self.folder)
+            record = Record(engine=engine, options=self._options, socket=socket)
+            write_record(self.folder, record)
+            launch(binary, self.folder, record, lock, self._patience())
+        except EmbeddedStartFailed:
+            restore_record(self.folder, before)
+            raise
+        except OSError as error:
+            raise EmbeddedFolderRefused(self.folder, error.strerror or str(error)) from error
+        finally:
+            lock.close()
+        return True
