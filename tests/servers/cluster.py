@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
-import socket
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Self
@@ -15,11 +13,9 @@ from redis.retry import Retry
 
 from tests.eventually import eventually
 from tests.servers.engines import Engine
-from tests.servers.server import LOOPBACK, Server
+from tests.servers.server import BUS, LOOPBACK, Server, free_port
 
 SLOTS = 16384
-BUS = 10000
-PORTS = range(12000, 22768)
 CLUSTERED = (
     *("--cluster-enabled", "yes"),
     *("--cluster-config-file", "nodes.conf"),
@@ -56,7 +52,9 @@ class Cluster:
     def start(self) -> Self:
         """Start the masters and wait until each of them says that all slots are served."""
         self.nodes = [
-            self._open.enter_context(on_free_port(self.engine, *CLUSTERED, *self.options))
+            self._open.enter_context(
+                Server(self.engine, *CLUSTERED, *self.options, port=free_port())
+            )
             for _ in range(3)
         ]
         first = self.nodes[0]
@@ -149,20 +147,3 @@ class Cluster:
 
     def _setslot(self, node: Server, slot: int, state: str, node_id: str) -> None:
         node.ask("CLUSTER", "SETSLOT", slot, state, node_id)
-
-
-def on_free_port(engine: Engine, *options: str) -> Server:
-    """A server on a loopback port that nobody had, with its bus port, a moment ago."""
-    while True:
-        port = secrets.choice(PORTS)
-        if _is_free(port) and _is_free(port + BUS):
-            return Server(engine, *options, port=port)
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        try:
-            probe.bind((LOOPBACK, port))
-        except OSError:
-            return False
-        return True

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import secrets
+import socket
 from collections.abc import Sequence
 from typing import Any
 
 import redis
-import redis.asyncio
-import redis.asyncio.retry
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
 from tests.servers.engines import Engine
 from tests.servers.process import ServerProcess
+from tests.servers.reach import OnSocket
 
 LOOPBACK = "127.0.0.1"
+BUS = 10000
+PORTS = range(12000, 22768)
 
 
-class Server(ServerProcess):
+class Server(ServerProcess, OnSocket):
     """A server of ``engine`` with ``options`` (``"--maxmemory", "8mb"``) after the defaults.
 
     Nothing persists unless the options say so. It listens on ``socket_path``, and on
@@ -34,30 +35,21 @@ class Server(ServerProcess):
         self.admin: redis.Redis = self.client()
 
     @property
-    def url(self) -> str:
-        """``unix://`` URL of database 0."""
-        return f"unix://{self.socket_path}?db=0"
-
-    @property
     def address(self) -> tuple[str, int]:
-        """Host and port; meaningful only for a server with a port."""
+        """Host and port; ``AssertionError`` for a server without a port."""
+        assert self.port, "this server listens on its socket alone"
         return LOOPBACK, self.port
 
+    @property
+    def tcp_url(self) -> str:
+        """``redis://`` URL of database 0; ``AssertionError`` for a server without a port."""
+        host, port = self.address
+        return f"redis://{host}:{port}/0"
+
     def command(self) -> Sequence[str]:
-        defaults = ["--save", "", "--appendonly", "no", "--bind", LOOPBACK]
-        place = ["--port", str(self.port), "--unixsocket", self.socket_path]
-        folder = ["--dir", str(self.folder), "--daemonize", "no"]
-        return [str(self.engine.binary), *place, *folder, *defaults, *self.options]
-
-    def client(self, **options: Any) -> redis.Redis:
-        """A redis-py client with its own pool that never retries and answers bytes."""
-        options = {"retry": Retry(NoBackoff(), 0)} | options
-        return redis.Redis(unix_socket_path=self.socket_path, **options)
-
-    def async_client(self, **options: Any) -> redis.asyncio.Redis:
-        """The same for asyncio."""
-        options = {"retry": redis.asyncio.retry.Retry(NoBackoff(), 0)} | options
-        return redis.asyncio.Redis(unix_socket_path=self.socket_path, **options)
+        place = ["--port", str(self.port), "--bind", LOOPBACK, "--unixsocket", self.socket_path]
+        defaults = ["--dir", str(self.folder), "--save", "", "--appendonly", "no"]
+        return [str(self.engine.binary), *place, *defaults, *self.options]
 
     def ask(self, *words: str | bytes | int) -> Any:
         """Run one command on a connection of the harness; the reply as the server gave it."""
@@ -67,7 +59,7 @@ class Server(ServerProcess):
         """True when this very process, and no other on its socket, serves requests."""
         try:
             return int(self.admin.info("server")["process_id"]) == self.pid
-        except (redis.ConnectionError, redis.TimeoutError, redis.exceptions.BusyLoadingError):
+        except (redis.ConnectionError, redis.TimeoutError):
             return False
 
     def flush(self) -> None:
@@ -79,3 +71,20 @@ class Server(ServerProcess):
     def close(self) -> None:
         self.admin.close()
         super().close()
+
+
+def free_port() -> int:
+    """A loopback port that nobody had a moment ago, nor the cluster bus port above it."""
+    while True:
+        port = secrets.choice(PORTS)
+        if _is_free(port) and _is_free(port + BUS):
+            return port
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return False
+        return True

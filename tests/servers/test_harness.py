@@ -81,7 +81,7 @@ def test_stays_fails_at_the_first_false_value() -> None:
     stays(lambda: True, for_=0.02)
     values = iter([True, True, False])
 
-    with pytest.raises(AssertionError, match="peace ended after .* last seen: False"):
+    with pytest.raises(AssertionError, match=r"peace ended after .* last seen: False"):
         stays(lambda: next(values), for_=5, message="peace")
 
 
