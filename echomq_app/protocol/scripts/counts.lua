@@ -4,8 +4,8 @@
 -- USES     clock
 -- KEYS[1]  base      prefix  emq:{q}:
 --
--- REPLY  [pending, active, schedule, dead, done, completed, failed, laned, paused, oldest, next_due, next_lapse, now]
---          laned: waiting in lanes; paused 0 or 1; oldest: the oldest flat id or ''; next_*: ms since 1970 or ''
+-- REPLY  [numbers]  pending, active, schedule, dead, done, completed, failed; laned: waiting in lanes; paused: 0 or 1;
+--                   oldest: the oldest flat id or ''; next_due and next_lapse: ms since 1970 or ''; now: server ms
 local base = KEYS[1]
 local function first_score(set)
   return redis.call('ZRANGE', base .. set, 0, 0, 'WITHSCORES')[2] or ''

@@ -1,0 +1,146 @@
+"""How each reply of the wire is read. RESP2 and RESP3 give the same values here."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from echomq_app.protocol.ids import JobId
+from echomq_app.protocol.states import Admission, Completion, Requeued, Retried, State
+
+
+class Claimed(NamedTuple):
+    """A job as a claim hands it out. ``token`` fences every settle of this claim."""
+
+    job_id: JobId
+    payload: bytes | None
+    token: int
+    excused: int = 0
+    """Claims so far that do not count as attempts."""
+    lapses: int = 0
+    """Leases of this job that ran out so far."""
+
+
+class Beat(NamedTuple):
+    """What one beat did. ``next_ms``: until something falls due or lapses, ``None`` when nothing will."""
+
+    reaped: int
+    promoted: int
+    trimmed: int
+    next_ms: int | None
+    jobs: list[Claimed]
+
+
+class Counts(NamedTuple):
+    """A queue's numbers at one instant; times are server ms since 1970."""
+
+    pending: int
+    active: int
+    schedule: int
+    dead: int
+    done: int
+    completed: int
+    failed: int
+    laned: int
+    paused: bool
+    oldest: JobId | None
+    next_due_ms: int | None
+    next_lapse_ms: int | None
+    now_ms: int
+
+
+def text(raw: Any) -> str:
+    return raw.decode("utf-8", "replace") if isinstance(raw, bytes) else str(raw)
+
+
+def nothing(_: Any) -> None:
+    return None
+
+
+def number(raw: Any) -> int:
+    return int(raw)
+
+
+def number_or_gone(raw: Any) -> int | None:
+    return None if int(raw) < 0 else int(raw)
+
+
+def held(raw: Any) -> bool:
+    return int(raw) > 0
+
+
+def paused(raw: Any) -> bool:
+    return raw is not None
+
+
+def job_ids(raw: Any) -> list[JobId]:
+    return [JobId(text(item)) for item in raw]
+
+
+_ADMISSIONS = {1: Admission.ADMITTED, 0: Admission.DUPLICATE, -1: Admission.WRONG_KIND}
+_REQUEUES = {1: Requeued.REQUEUED, 0: Requeued.NOT_DEAD, -1: Requeued.GONE}
+
+
+def admission(raw: Any) -> Admission:
+    return _ADMISSIONS[int(raw)]
+
+
+def admissions(raw: Any) -> list[Admission]:
+    return [_ADMISSIONS[int(item)] for item in raw]
+
+
+def requeued(raw: Any) -> Requeued:
+    return _REQUEUES[int(raw)]
+
+
+def requeues(raw: Any) -> list[Requeued]:
+    return [_REQUEUES[int(item)] for item in raw]
+
+
+def completion(raw: Any) -> Completion:
+    return Completion.COMPLETED if int(raw) == 1 else Completion.GONE
+
+
+def retried(raw: Any) -> Retried:
+    return Retried(text(raw))
+
+
+def state(raw: Any) -> State:
+    return State(text(raw))
+
+
+def claimed(raw: Any) -> Claimed | None:
+    return Claimed(JobId(text(raw[0])), raw[1], int(raw[2])) if raw else None
+
+
+def _counted(raw: Any) -> int:
+    return int(raw) if raw.isdigit() else 0
+
+
+def claims(raw: Any) -> list[Claimed]:
+    return [
+        Claimed(JobId(text(item[0])), item[1], int(item[2]), _counted(item[3]), _counted(item[4]))
+        for item in raw
+    ]
+
+
+def beat(raw: Any) -> Beat:
+    reaped, promoted, trimmed, next_ms, jobs = raw
+    return Beat(
+        int(reaped), int(promoted), int(trimmed), None if next_ms < 0 else int(next_ms), claims(jobs)
+    )
+
+
+def _ms(raw: Any) -> int | None:
+    return int(float(raw)) if raw else None
+
+
+def counts(raw: Any) -> Counts:
+    oldest = text(raw[9])
+    return Counts(
+        *(int(item) for item in raw[:8]),
+        paused=bool(int(raw[8])),
+        oldest=JobId(oldest) if oldest else None,
+        next_due_ms=_ms(raw[10]),
+        next_lapse_ms=_ms(raw[11]),
+        now_ms=int(raw[12]),
+    )

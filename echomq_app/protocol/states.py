@@ -1,0 +1,66 @@
+"""The words of the protocol: where a job can be, and what a verb can answer."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class State(StrEnum):
+    """Where a job is, judged by the sets. The set is ``schedule``, the state ``scheduled``."""
+
+    PENDING = "pending"
+    ACTIVE = "active"
+    SCHEDULED = "scheduled"
+    DEAD = "dead"
+    AWAITING_CHILDREN = "awaiting_children"
+    DONE = "done"
+    UNKNOWN = "unknown"
+    ABSENT = "absent"
+
+
+class JobSet(StrEnum):
+    """The four sets and ``done``; the value is the key's last word."""
+
+    PENDING = "pending"
+    ACTIVE = "active"
+    SCHEDULE = "schedule"
+    DEAD = "dead"
+    DONE = "done"
+
+    @property
+    def scored_by_clock(self) -> bool:
+        """Whether the set's own order is a clock's and not mint order (decision 18)."""
+        return self in (JobSet.ACTIVE, JobSet.SCHEDULE)
+
+
+class Admission(StrEnum):
+    """What an admission came to."""
+
+    ADMITTED = "admitted"
+    DUPLICATE = "duplicate"
+    WRONG_KIND = "wrong_kind"
+
+
+class Completion(StrEnum):
+    COMPLETED = "completed"
+    GONE = "gone"
+
+
+class Retried(StrEnum):
+    SCHEDULED = "scheduled"
+    DEAD = "dead"
+
+
+class Requeued(StrEnum):
+    REQUEUED = "requeued"
+    NOT_DEAD = "not_dead"
+    GONE = "gone"
+
+
+class Repeat(StrEnum):
+    """Whether a call may be sent again when its reply was lost."""
+
+    SAFE = "safe"
+    """A second execution changes nothing that the first one has not changed."""
+    NEVER = "never"
+    """A second execution is a second act: only the caller can decide."""
