@@ -13,16 +13,24 @@ from pathlib import Path
 
 from checks.tree import ROOT, files, texts
 
-FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^ *(```|~~~).*?^ *\1\s*$", re.MULTILINE | re.DOTALL)
 INLINE_CODE = re.compile(r"`[^`\n]*`")
 LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?[^)]*\)")
 HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*$", re.MULTILINE)
 MAKE_COMMAND = re.compile(r"\bmake ([a-z][a-z-]*)")
 MANAGE_COMMAND = re.compile(r"manage\.py ([a-z_]+)")
 TARGET = re.compile(r"^([a-z][a-z-]*):", re.MULTILINE)
-DJANGO_COMMANDS = {"migrate", "createsuperuser", "check", "runserver", "makemigrations", "shell"}
+DJANGO_COMMANDS = {
+    "check",
+    "createsuperuser",
+    "makemigrations",
+    "migrate",
+    "runserver",
+    "shell",
+    "startapp",
+}
 REFUSED_WORDS = {
-    "the promise is at least once, with a fence": re.compile(r"\bexactly[ -]" + r"once\b", re.I),
+    "the promise is at least once, with a fence": re.compile(r"\bexactly[\s-]+" + r"once\b", re.I),
     "a path of one machine": re.compile(r"(?<![\w.])/(?:home|Users)/\w|(?<![\w.])/root" + r"/"),
     "unfinished": re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|X" + r"XX)\b"),
 }
