@@ -78,6 +78,7 @@ def read_engine(binary: Path) -> Engine:
     try:
         answer = subprocess.run(
             [binary, "--version"],
+            check=False,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

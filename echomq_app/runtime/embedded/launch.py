@@ -48,6 +48,7 @@ def _detach(binary: Path, folder: Path, record: Record, lock: io.FileIO) -> str:
     try:
         code = subprocess.run(
             _command_line(binary, folder, record),
+            check=False,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

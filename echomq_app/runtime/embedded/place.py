@@ -39,30 +39,45 @@ def prepare_folder(folder: Path) -> None:
         raise EmbeddedFolderRefused(folder, error.strerror or str(error)) from error
 
 
-def choose_socket(folder: Path, recorded: Path | None) -> Path:
-    """The socket for a server about to start; its folder exists and is private.
+def socket_for(folder: Path, recorded: Path | None) -> Path:
+    """Where the folder's server listens, or would; makes nothing.
 
     In the state folder where the path is short enough; otherwise in a short folder below
-    ``XDG_RUNTIME_DIR`` or the temporary folder. The one that was used before is kept, so that
-    URLs given out earlier stay good. Raises ``EmbeddedFolderRefused``.
+    ``XDG_RUNTIME_DIR`` or the temporary folder. There the one that was used before is kept, so
+    that processes with another environment agree and URLs given out earlier stay good.
     """
     inside = folder / SOCKET_NAME
     if len(os.fsencode(inside)) <= _LONGEST_SOCKET_PATH:
         return inside
     name = _short_name(folder)
     if recorded is not None and recorded.parent.name == name and recorded.parent.parent.is_dir():
-        parent = recorded.parent
-    else:
-        parent = _runtime_root() / name
-    try:
-        parent.mkdir(mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise EmbeddedFolderRefused(parent, error.strerror or str(error)) from error
-    socket = parent / SOCKET_NAME
+        return recorded
+    return _runtime_root() / name / SOCKET_NAME
+
+
+def prepare_socket(folder: Path, socket: Path) -> None:
+    """Make the short folder of a socket that is not in the state folder.
+
+    Raises ``EmbeddedFolderRefused``.
+    """
+    if socket.parent == folder:
+        return
     if len(os.fsencode(socket)) > _LONGEST_SOCKET_PATH:
-        raise EmbeddedFolderRefused(parent, "the path is too long for a Unix socket")
-    refuse_shared(parent)
-    return socket
+        raise EmbeddedFolderRefused(socket.parent, "the path is too long for a Unix socket")
+    try:
+        socket.parent.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise EmbeddedFolderRefused(socket.parent, error.strerror or str(error)) from error
+    refuse_shared(socket.parent)
+
+
+def refuse_shared_socket(folder: Path, socket: Path) -> None:
+    """Check the folder of a socket that is not in the state folder, before it is trusted.
+
+    Raises ``EmbeddedFolderRefused``.
+    """
+    if socket.parent != folder:
+        refuse_shared(socket.parent)
 
 
 def refuse_shared(folder: Path) -> None:

@@ -19,7 +19,14 @@ from .launch import launch
 from .lock import SERVER_LOCK, START_LOCK, is_locked, lock_if_free, try_lock
 from .options import DEFAULT_OPTIONS, merge_options
 from .patience import Patience
-from .place import LOG_NAME, choose_socket, prepare_folder, rotate_log
+from .place import (
+    LOG_NAME,
+    prepare_folder,
+    prepare_socket,
+    refuse_shared_socket,
+    rotate_log,
+    socket_for,
+)
 from .probe import Answer, ping, read_engine_of, shut_down
 from .record import (
     Record,
@@ -29,7 +36,7 @@ from .record import (
     restore_record,
     write_record,
 )
-from .status import EmbeddedStatus, find_socket, read_status, refuse_shared_parent, socket_url
+from .status import EmbeddedStatus, find_socket, read_status, socket_url
 
 
 class EmbeddedServer:
@@ -55,7 +62,7 @@ class EmbeddedServer:
 
     @property
     def url(self) -> str:
-        """Where the server listens or last listened; before its first start, a guess."""
+        """Where the server listens, or will once it is started."""
         return socket_url(find_socket(self.folder)[0])
 
     def status(self) -> EmbeddedStatus:
@@ -75,7 +82,7 @@ class EmbeddedServer:
         while True:
             answer, record = self._look(engine)
             if record is not None and answer is Answer.READY:
-                return socket_url(record.socket)
+                return self.url
             if answer is Answer.ABSENT:
                 with lock_if_free(self.folder / START_LOCK) as held:
                     if held and self._start(binary, engine):
@@ -88,7 +95,6 @@ class EmbeddedServer:
         Raises ``EmbeddedStopFailed`` when it refuses, or is still there after ``patience``.
         """
         socket, _ = find_socket(self.folder)
-        refuse_shared_parent(self.folder, socket)
         if not self._is_held() and ping(socket) is Answer.ABSENT:
             return False
         log = self.folder / LOG_NAME
@@ -119,10 +125,11 @@ class EmbeddedServer:
             return Answer.ABSENT, None
         refuse_other_engine(self.folder, record.engine, engine)
         refuse_other_options(self.folder, record.options, self._options)
-        refuse_shared_parent(self.folder, record.socket)
-        answer = ping(record.socket)
+        socket = socket_for(self.folder, record.socket)
+        refuse_shared_socket(self.folder, socket)
+        answer = ping(socket)
         if answer is Answer.READY:
-            running = read_engine_of(record.socket)
+            running = read_engine_of(socket)
             if running is None:
                 return Answer.SILENT, record
             refuse_other_engine(self.folder, running, engine)
@@ -138,8 +145,11 @@ class EmbeddedServer:
             return False
         before = None
         try:
-            _, before = self._look(engine)
-            socket = choose_socket(self.folder, None if before is None else before.socket)
+            answer, before = self._look(engine)
+            if answer is not Answer.ABSENT:
+                return False
+            socket = socket_for(self.folder, None if before is None else before.socket)
+            prepare_socket(self.folder, socket)
             rotate_log(self.folder)
             record = Record(engine=engine, options=self._options, socket=socket)
             write_record(self.folder, record)

@@ -10,7 +10,7 @@ import redis
 
 from .errors import EmbeddedRecordBroken
 from .lock import SERVER_LOCK, is_locked
-from .place import SOCKET_NAME, read_pid, refuse_shared
+from .place import read_pid, refuse_shared_socket, socket_for
 from .probe import Answer, ping, read_info, running_engine
 from .record import read_record
 
@@ -50,21 +50,27 @@ def socket_url(socket: Path) -> str:
 
 
 def find_socket(folder: Path) -> tuple[Path, str]:
-    """Where the folder's server listens or last listened, and what is wrong with the record."""
+    """Where the folder's server listens or would, and what is wrong with the record.
+
+    Raises ``EmbeddedFolderRefused`` when others could have put that socket there.
+    """
+    recorded, problem = None, ""
     try:
         record = read_record(folder)
+        recorded = None if record is None else record.socket
     except EmbeddedRecordBroken as error:
-        return folder / SOCKET_NAME, str(error)
-    return (folder / SOCKET_NAME if record is None else record.socket), ""
+        problem = str(error)
+    socket = socket_for(folder, recorded)
+    refuse_shared_socket(folder, socket)
+    return socket, problem
 
 
 def read_status(folder: Path) -> EmbeddedStatus:
     """Look at the folder's server; starts and changes nothing.
 
-    Raises ``EmbeddedFolderRefused`` when somebody else's socket is where ours should be.
+    Raises ``EmbeddedFolderRefused`` when others could have put the socket there.
     """
     socket, problem = find_socket(folder)
-    refuse_shared_parent(folder, socket)
     held = is_locked(folder / SERVER_LOCK)
     absent = EmbeddedStatus(
         running=False, held=held, url=socket_url(socket), folder=folder, problem=problem
@@ -95,12 +101,6 @@ def read_status(folder: Path) -> EmbeddedStatus:
         persistence_ok=persistence_ok,
         problem=problem,
     )
-
-
-def refuse_shared_parent(folder: Path, socket: Path) -> None:
-    """Check the folder of a socket that is not in the state folder, before it is trusted."""
-    if socket.parent != folder:
-        refuse_shared(socket.parent)
 
 
 def _without_answer(absent: EmbeddedStatus) -> EmbeddedStatus:
