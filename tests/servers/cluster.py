@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from types import TracebackType
 from typing import Any, Self
 
+import redis.asyncio
+import redis.asyncio.cluster
+import redis.asyncio.retry
 from redis.backoff import NoBackoff
 from redis.cluster import ClusterNode, RedisCluster
 from redis.crc import key_slot
@@ -13,6 +15,7 @@ from redis.retry import Retry
 
 from tests.eventually import eventually
 from tests.servers.engines import Engine
+from tests.servers.running import Running
 from tests.servers.server import BUS, LOOPBACK, Server, free_port
 
 SLOTS = 16384
@@ -24,7 +27,7 @@ CLUSTERED = (
 )
 
 
-class Cluster:
+class Cluster(Running):
     """Three masters of ``engine``, each with a third of the slots; a context manager."""
 
     def __init__(self, engine: Engine, *options: str) -> None:
@@ -48,6 +51,12 @@ class Cluster:
             for node in self.nodes
         ]
         return RedisCluster(startup_nodes=startup, **options)
+
+    def async_client(self, **options: Any) -> redis.asyncio.RedisCluster:
+        """The same for asyncio."""
+        options = {"retry": redis.asyncio.retry.Retry(NoBackoff(), 0)} | options
+        startup = [redis.asyncio.cluster.ClusterNode(*node.address) for node in self.nodes]
+        return redis.asyncio.RedisCluster(startup_nodes=startup, **options)
 
     def start(self) -> Self:
         """Start the masters and wait until each of them says that all slots are served."""
@@ -78,21 +87,6 @@ class Cluster:
 
     def close(self) -> None:
         self._open.close()
-
-    def __enter__(self) -> Self:
-        try:
-            return self.start()
-        except BaseException:
-            self.close()
-            raise
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def flush(self) -> None:
         """Finish open moves and empty all nodes; each must be our own live process."""

@@ -62,6 +62,10 @@ class Parts:
         self.needed: Counter[str] = Counter()
         self.ran: dict[str, set[str]] = {part: set() for part in PARTS}
 
+    def pytest_configure(self, config: pytest.Config) -> None:
+        config.addinivalue_line("markers", "part(name): needs a part, see tests/servers/parts.py")
+
+    @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
@@ -77,7 +81,7 @@ class Parts:
             items[:] = kept
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when == "call":
+        if report.when == "call" and not report.skipped:
             for name, part in report.user_properties:
                 if name == "part":
                     self.ran[str(part)].add(report.nodeid)
@@ -92,28 +96,32 @@ class Parts:
         sent = getattr(session.config, "workeroutput", None)
         if sent is not None:
             sent["parts_needed"] = dict(self.needed)
-        elif failing(self.idle()) and session.exitstatus == pytest.ExitCode.OK:
+        elif self.failing() and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("parts")
-        idle = self.idle()
         for part in PARTS:
-            told = f"ran {len(self.ran[part])} tests"
-            if not self.ran[part]:
-                told = f"did not run: {idle.get(part, 'no selected test needs it')}"
-            terminalreporter.write_line(f"{part}: {told}")
-        if failing(idle):
-            terminalreporter.write_line(f"failed, as CI is set: {', '.join(failing(idle))}")
+            terminalreporter.write_line(f"{part}: {self.told(part)}")
+        if self.failing():
+            terminalreporter.write_line(f"failed, as CI is set: {', '.join(self.failing())}")
 
-    def idle(self) -> dict[str, str]:
-        """The parts of which no test ran though the machine or a test asked for it, and why."""
-        return {
-            part: why_missing(part) or "none of its tests came to run"
-            for part in PARTS
-            if not self.ran[part] and (why_missing(part) or self.needed[part])
-        }
+    def told(self, part: str) -> str:
+        """What became of a part, in words."""
+        if self.ran[part]:
+            return f"ran {len(self.ran[part])} tests"
+        if not self.needed[part]:
+            return f"did not run: {why_missing(part) or 'no selected test needs it'}"
+        why = why_missing(part) or "none of its tests came to its own lines"
+        return f"did not run: {why} ({self.needed[part]} tests)"
+
+    def failing(self) -> list[str]:
+        """The parts that tests needed and that did not run though CI is set."""
+        if not os.environ.get("CI"):
+            return []
+        idle = (part for part in PARTS if self.needed[part] and not self.ran[part])
+        return [part for part in idle if part not in ALLOWED_TO_MISS]
 
 
 def parts_of(item: pytest.Item) -> set[str]:
@@ -125,8 +133,3 @@ def parts_of(item: pytest.Item) -> set[str]:
     if unknown:
         raise pytest.UsageError(f"{item.nodeid}: no such part: {', '.join(sorted(unknown))}")
     return parts
-
-
-def failing(idle: Iterable[str]) -> list[str]:
-    """The idle parts for which CI must not be green; none outside CI."""
-    return [part for part in idle if part not in ALLOWED_TO_MISS] if os.environ.get("CI") else []

@@ -9,10 +9,10 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from tests.eventually import eventually
+from tests.servers.running import Running
 
 LONGEST_SOCKET_PATH = 100
 WATCHDOG = 'read -r _; kill -9 "$1" 2>/dev/null; rm -rf "$2"'
@@ -24,7 +24,7 @@ def private_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="emq-", dir=None if roomy else "/tmp"))
 
 
-class ServerProcess:
+class ServerProcess(Running):
     """A program with a folder and a log; a context manager that leaves neither behind.
 
     Should the test process itself be killed, a watchdog ends the server and removes the folder.
@@ -95,31 +95,17 @@ class ServerProcess:
         return self.start()
 
     def freeze(self) -> None:
-        """Stop its clock hands (SIGSTOP): connections stay open and nothing answers."""
+        """Stop it in its tracks (SIGSTOP): connections stay open and nothing answers."""
         os.kill(self.pid, signal.SIGSTOP)
 
     def thaw(self) -> None:
+        """Let it go on after ``freeze`` (SIGCONT)."""
         os.kill(self.pid, signal.SIGCONT)
 
     def close(self) -> None:
         """End it and remove its folder."""
         self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
-
-    def __enter__(self) -> Self:
-        try:
-            return self.start()
-        except BaseException:
-            self.close()
-            raise
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _end(self, how: signal.Signals) -> None:
         if self._watchdog is not None:

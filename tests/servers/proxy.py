@@ -6,12 +6,12 @@ import asyncio
 import shutil
 import threading
 from collections import deque
-from types import TracebackType
 from typing import Self, TypeVar
 
 from tests.servers.process import private_folder
 from tests.servers.reach import OnSocket
 from tests.servers.resp import value_end, words_of
+from tests.servers.running import Running
 from tests.servers.traps import (
     PATIENCE,
     CutBeforeReply,
@@ -27,7 +27,7 @@ CHUNK = 1 << 20
 Armed = TypeVar("Armed", bound=Trap)
 
 
-class CuttingProxy(OnSocket):
+class CuttingProxy(Running, OnSocket):
     """Stands on its own Unix socket before the server at ``target_socket_path``.
 
     ``commands`` are the requests that came, in their order and without the client library's
@@ -98,17 +98,6 @@ class CuttingProxy(OnSocket):
         self._thread.join(PATIENCE)
         self._loop.close()
         shutil.rmtree(self.folder, ignore_errors=True)
-
-    def __enter__(self) -> Self:
-        return self.start()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def trap_for(self, words: Words, begins_trip: bool) -> Trap | None:
         """Count a request; return the trap that it meets, if any."""

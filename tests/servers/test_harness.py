@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from tests.eventually import eventually, stays
 from tests.servers.cluster import Cluster
+from tests.servers.sentinel import Sentinel
 from tests.servers.server import Server
 
 
@@ -69,6 +75,37 @@ def test_a_frozen_server_accepts_and_does_not_answer(fresh_server: Server) -> No
     assert eventually(fresh_server.answers)
 
 
+@pytest.mark.part("valkey-9")
+def test_a_killed_test_process_takes_its_server_and_folder_along() -> None:
+    script = """
+from tests.servers.engines import DEFAULT, engine
+from tests.servers.server import Server
+server = Server(engine(DEFAULT)).start()
+print(server.socket_path, flush=True)
+input()
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        socket_path = process.stdout.readline().strip()
+        client = redis.Redis(unix_socket_path=socket_path, retry=Retry(NoBackoff(), 0))
+        assert client.ping()
+        process.kill()
+
+    eventually(lambda: not _pings(client), message="the server's end")
+    eventually(lambda: not Path(socket_path).parent.exists(), message="the folder's removal")
+
+
+def test_every_deployment_takes_a_key_and_gives_it_back_empty(
+    every_deployment: Server | Cluster,
+) -> None:
+    client = every_deployment.client()
+
+    assert client.get("k") is None
+    assert client.set("k", "v")
+
+
 def test_eventually_returns_the_first_true_value_and_names_the_last_false_one() -> None:
     values = iter([0, 0, 7])
     assert eventually(lambda: next(values)) == 7
@@ -100,3 +137,37 @@ def test_a_slot_moves_step_by_step_and_its_keys_with_it(cluster: Cluster) -> Non
 
     assert cluster.owner(slot) is target
     assert client.get("{moving}a") == b"1"
+
+
+def test_a_client_of_the_sentinels_writes_to_the_new_master_after_a_failover(
+    sentinel: Sentinel,
+) -> None:
+    client = sentinel.client()
+    client.set("kept", "1")
+    assert sentinel.master.ask("WAIT", 1, 5000) == 1
+
+    new = sentinel.fail_over()
+
+    assert eventually(lambda: _written(client))
+    assert new.client().get("kept") == b"1"
+    assert new.client().get("after") == b"1"
+    assert not sentinel.untouched
+
+
+def test_a_broken_sentinel_is_replaced_by_a_whole_and_empty_one(sentinel: Sentinel) -> None:
+    assert sentinel.untouched
+    assert sentinel.client().dbsize() == 0
+
+
+def _pings(client: redis.Redis) -> bool:
+    try:
+        return bool(client.ping())
+    except redis.ConnectionError:
+        return False
+
+
+def _written(client: redis.Redis) -> bool:
+    try:
+        return bool(client.set("after", "1"))
+    except (redis.ConnectionError, redis.exceptions.ReadOnlyError):
+        return False

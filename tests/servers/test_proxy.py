@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
 
 import pytest
 import redis
@@ -14,13 +13,6 @@ from tests.servers.proxy import CuttingProxy
 from tests.servers.resp import value_end
 from tests.servers.server import Server
 from tests.servers.traps import named
-
-
-@pytest.fixture
-def proxy(engine_server: Server) -> Iterator[CuttingProxy]:
-    with CuttingProxy(engine_server.socket_path) as proxy:
-        yield proxy
-
 
 incr = named("INCRBY")
 
