@@ -1,6 +1,6 @@
 """Settings of the demo shop.
 
-Environment: ``EMQ_DEMO_STATE`` (folder of everything the demo writes), ``PORT`` of the site,
+Environment: ``EMQ_DEMO_STATE`` (folder of all that the demo writes), ``PORT`` of the site,
 ``DJANGO_DEBUG``, ``DJANGO_SECRET_KEY``, ``DJANGO_ALLOWED_HOSTS`` (comma separated).
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 from echomq_app.runtime.embedded import EmbeddedServer
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-STATE_DIR = Path(os.environ.get("EMQ_DEMO_STATE") or BASE_DIR / ".state").resolve()
+STATE_DIR = BASE_DIR / (os.environ.get("EMQ_DEMO_STATE") or ".state")
 STATE_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 DEBUG = os.environ.get("DJANGO_DEBUG", "1").lower() in {"1", "true", "yes", "on"}

@@ -1,1 +1,1 @@
-"""Starts and ends the whole demo: server, site, workers, reaper. Nothing in it knows the shop's pages."""
+"""Starts and ends the whole demo: server, site, workers, reaper."""

@@ -1,4 +1,4 @@
-"""The demo's operator: one superuser, whose random password stays in a file only its owner reads."""
+"""The demo's operator: one superuser; the random password is in a file for its owner alone."""
 
 from __future__ import annotations
 

@@ -13,7 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-MANAGE = Path(__file__).resolve().parent.parent.parent / "manage.py"
+ROOT = Path(__file__).resolve().parent.parent.parent
+LEASHED = (sys.executable, "-m", "project.demo.leash")
 KEPT_LINES = 15
 LAST_WORDS_SECONDS = 2.0
 
@@ -41,11 +42,12 @@ class Process:
         self._say = say
         self._ended = ended
         self._process = subprocess.Popen(
-            [sys.executable, str(MANAGE), *part.arguments],
+            [*LEASHED, str(os.getpid()), sys.executable, "manage.py", *part.arguments],
+            cwd=ROOT,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            env={**os.environ, "PYTHONUNBUFFERED": "1", "DJANGO_RUNSERVER_HIDE_WARNING": "true"},
             start_new_session=True,
             text=True,
             errors="replace",
@@ -54,6 +56,11 @@ class Process:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         threading.Thread(target=self._watch, daemon=True).start()
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
 
     @property
     def exit_code(self) -> int | None:

@@ -75,6 +75,7 @@ class Supervisor:
             process = Process(part, self._say, self._events.put)
             group.append(process)
             self._processes.append(process)
+            self._say(part.name, f"started as process {process.pid}")
         return group
 
     def run(self, part: Part) -> None:

@@ -19,7 +19,7 @@ WORDS: dict[str, Promise] = {
     "running": _("running"),
     "done": _("done"),
     "dead": _("failed for good"),
-    UNKNOWN: _("not in the queue"),
+    UNKNOWN: _("no longer known"),
 }
 FINAL = {"done", "dead", UNKNOWN}
 STATES = {
