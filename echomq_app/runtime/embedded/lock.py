@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import sys
 from collections.abc import Iterator
@@ -14,16 +15,21 @@ START_LOCK = "start.lock"
 SERVER_LOCK = "server.lock"
 
 
+def require_locks() -> None:
+    """Raise ``EmbeddedUnsupported`` where the platform has no file locks."""
+    if importlib.util.find_spec("fcntl") is None:
+        raise EmbeddedUnsupported(sys.platform)
+
+
 def try_lock(path: Path) -> io.FileIO | None:
     """Lock ``path`` and return the open file that holds the lock, or None where it is taken.
 
     A process that inherits its descriptor holds the lock too, until the last copy is closed.
     Raises ``EmbeddedFolderRefused`` and, where there are no file locks, ``EmbeddedUnsupported``.
     """
-    try:
-        import fcntl
-    except ImportError as error:
-        raise EmbeddedUnsupported(sys.platform) from error
+    require_locks()
+    import fcntl
+
     try:
         file = io.FileIO(path, "a")
     except OSError as error:
@@ -41,6 +47,7 @@ def try_lock(path: Path) -> io.FileIO | None:
 
 def is_locked(path: Path) -> bool:
     """Whether a living process holds the lock."""
+    require_locks()
     if not path.exists():
         return False
     file = try_lock(path)

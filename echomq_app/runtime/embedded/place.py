@@ -117,7 +117,7 @@ def read_tail(path: Path, start: int, lines: int = 20) -> str:
     with path.open("rb") as file:
         file.seek(start)
         text = file.read().decode(errors="replace")
-    return "\n".join(text.splitlines()[-lines:])
+    return "\n".join(text.strip().splitlines()[-lines:])
 
 
 def read_pid(folder: Path) -> int | None:

@@ -16,7 +16,7 @@ from .errors import (
     EmbeddedStopFailed,
 )
 from .launch import launch
-from .lock import SERVER_LOCK, START_LOCK, is_locked, lock_if_free, try_lock
+from .lock import SERVER_LOCK, START_LOCK, is_locked, lock_if_free, require_locks, try_lock
 from .options import DEFAULT_OPTIONS, merge_options
 from .patience import Patience
 from .place import (
@@ -75,6 +75,7 @@ class EmbeddedServer:
         Safe to call from any number of processes at once: one starts it, the others wait.
         Raises a subclass of ``EmbeddedError``.
         """
+        require_locks()
         prepare_folder(self.folder)
         binary = find_binary() if self._named_binary is None else check_binary(self._named_binary)
         engine = read_engine(binary)
