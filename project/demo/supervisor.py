@@ -88,7 +88,7 @@ class Supervisor:
         if event is not process or process.exit_code != 0:
             self._report(event)
 
-    def at_the_end(self, ending: Callable[[], None]) -> None:
+    def at_the_end(self, ending: Callable[[], object]) -> None:
         """Have ``ending`` called after everything that comes later has ended."""
         self._endings.callback(ending)
 
