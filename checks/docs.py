@@ -106,7 +106,7 @@ def unknown_commands(root: Path, page: Path, text: str) -> Iterator[str]:
     code += "\n".join(INLINE_CODE.findall(FENCE.sub("", text)))
     known_targets = set(TARGET.findall((root / "Makefile").read_text()))
     known_commands = DJANGO_COMMANDS | {
-        path.stem for path in root.glob("*/management/commands/*.py")
+        path.stem for path in files(root) if path.match("management/commands/*.py")
     }
     where = page.relative_to(root)
     for target in sorted(set(MAKE_COMMAND.findall(code)) - known_targets):
