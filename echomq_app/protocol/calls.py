@@ -382,3 +382,9 @@ def counts(keys: QueueKeys) -> Call[replies.Counts]:
 def command(key: str, *words: Word, read: Callable[[Any], T]) -> Call[T]:
     """A plain read of one key, as a call."""
     return Call(str(words[0]).lower(), None, (key,), words, read, Repeat.SAFE)
+
+
+def read_rows(keys: QueueKeys, job_ids: Sequence[str], cut: int) -> Call[list[replies.Row]]:
+    """The rows of a page; payloads and errors cut to ``cut`` bytes."""
+    args = (_whole("cut", cut, 0), *(valid_job_id(job_id) for job_id in job_ids))
+    return _scripted("read_rows", (keys.base,), args, replies.rows)

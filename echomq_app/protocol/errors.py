@@ -56,7 +56,7 @@ class Stale(ServerRefusal):
     def __init__(self, message: str) -> None:
         super().__init__(message)
         words = message.split()
-        self.reason = words[1] if len(words) > 1 else "token"
+        self.reason = words[1].rstrip(":") if len(words) > 1 else "token"
 
 
 class Locked(ServerRefusal):

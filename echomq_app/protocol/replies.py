@@ -144,3 +144,61 @@ def counts(raw: Any) -> Counts:
         next_lapse_ms=_ms(raw[11]),
         now_ms=int(raw[12]),
     )
+
+
+class Row(NamedTuple):
+    """A row as a page shows it. ``attempts`` is ``None`` for a ghost or a row that cannot be read."""
+
+    state: str
+    attempts: int | None
+    payload: bytes
+    last_error: str
+    group: str
+    worker: str
+    claimed_at_ms: int | None
+    excused: int
+    lapses: int
+    progress: str
+    payload_bytes: int
+    result: bytes
+
+
+def rows(raw: Any) -> list[Row]:
+    return [
+        Row(
+            text(item[0]),
+            int(item[1]) if item[1].isdigit() else None,
+            item[2],
+            text(item[3]),
+            text(item[4]),
+            text(item[5]),
+            int(item[6]) if item[6].isdigit() else None,
+            _counted(item[7]),
+            _counted(item[8]),
+            text(item[9]),
+            int(item[10]),
+            item[11],
+        )
+        for item in raw
+    ]
+
+
+class Receipt(NamedTuple):
+    """What an ended job left: who ended it, and the outcome's bytes when there is one."""
+
+    mark: str
+    token: int
+    until_ms: int
+    label: str
+    outcome: bytes | None
+
+
+def receipt(raw: Any) -> Receipt | None:
+    """Read ``result:<id>``; ``None`` when nothing is kept or it is not one of ours."""
+    if raw is None:
+        return None
+    line, newline, outcome = bytes(raw).partition(b"\n")
+    words = text(line).split(" ", 3)
+    if len(words) != 4 or not words[1].isdigit() or not words[2].isdigit():
+        return None
+    return Receipt(words[0], int(words[1]), int(words[2]), words[3], outcome if newline else None)

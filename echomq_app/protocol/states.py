@@ -39,6 +39,7 @@ class Admission(StrEnum):
     ADMITTED = "admitted"
     DUPLICATE = "duplicate"
     WRONG_KIND = "wrong_kind"
+    COLLISION = "collision"
 
 
 class Completion(StrEnum):

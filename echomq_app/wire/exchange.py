@@ -1,0 +1,287 @@
+"""The rules of a round trip, without I/O: what to send, what to send again, what an answer means.
+
+``exchange`` is a generator that yields steps; a link (sync or asyncio) takes them. So nothing
+about fences, missing scripts, redirects, lost replies and patience is written twice.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeVar
+
+from redis import exceptions as redis_errors
+
+from echomq_app.protocol import errors
+from echomq_app.protocol.calls import Call, Word
+from echomq_app.protocol.keyspace import VERSION, slot
+from echomq_app.protocol.script import Script
+from echomq_app.protocol.states import Repeat
+from echomq_app.wire.failures import DENIED, Verdict, denied, judge, refusal
+
+T = TypeVar("T")
+Command = tuple[Word, ...]
+
+FIRST_PAUSE_S: Final = 0.02
+LONGEST_PAUSE_S: Final = 2.0
+MOST_LOADS: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A command without an answer. ``sent``: the server may have executed it."""
+
+    sent: bool
+    cause: BaseException
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Send commands in one go to the node that holds ``key``; take back one answer each."""
+
+    key: str
+    commands: Sequence[Command]
+    node: str | None = None
+    """``host:port`` that an ASK named, which also wants ASKING first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Relearn:
+    """Ask the cluster anew which node holds which slot."""
+
+
+Step = Send | Pause | Relearn
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[T]):
+    """What a call came to. ``resent``: an earlier sending of it may have been executed."""
+
+    call: Call[T]
+    value: T | None
+    error: errors.EchoMQError | None
+    resent: bool
+
+    def unwrap(self) -> T:
+        if self.error is not None:
+            raise self.error
+        return self.value  # type: ignore[return-value]  # no error: the value is what ``read`` gave
+
+
+@dataclass(slots=True)
+class Bus:
+    """What one process knows of one server: the fence it claims and accepts, and whether it was seen.
+
+    ``patience_s`` bounds how long a call is repeated or waits for a server that cannot answer.
+    """
+
+    claim_version: str = "echomq:4.0.0"
+    accept_versions: frozenset[str] = frozenset({"echomq:4.0.0"})
+    patience_s: float = 5.0
+    clustered: bool = False
+    fenced: bool = False
+
+
+@dataclass(slots=True)
+class _Patience:
+    seconds: float
+    since: float | None = None
+    pause: float = field(default=FIRST_PAUSE_S)
+
+    def next_pause(self) -> float | None:
+        """Seconds to wait before another try, ``None`` when the time is up."""
+        now = time.monotonic()
+        if self.since is None:
+            self.since = now
+        if now - self.since >= self.seconds:
+            return None
+        pause = self.pause * random.uniform(0.5, 1.5)
+        self.pause = min(self.pause * 2, LONGEST_PAUSE_S)
+        return min(pause, max(self.seconds - (now - self.since), 0.001))
+
+
+def as_command(call: Call[Any]) -> Command:
+    if call.script is None:
+        return call.args
+    return ("EVALSHA", call.script.sha, len(call.keys), *call.keys, *call.args)
+
+
+def exchange(calls: Sequence[Call[Any]], bus: Bus) -> Generator[Step, Any, list[Answer[Any]]]:
+    """Run ``calls`` in order, in as few round trips as slots need; an answer for each."""
+    round_trip = _Exchange(calls, bus)
+    while round_trip.waiting:
+        yield from round_trip.once()
+    return [answer for answer in round_trip.answers if answer is not None]
+
+
+class _Exchange:
+    def __init__(self, calls: Sequence[Call[Any]], bus: Bus) -> None:
+        self.calls = calls
+        self.bus = bus
+        self.answers: list[Answer[Any] | None] = [None] * len(calls)
+        self.waiting = list(range(len(calls)))
+        self._resent: set[int] = set()
+        self._asked: dict[int, str] = {}
+        self._loads = 0
+        self._patience = _Patience(bus.patience_s)
+
+    def once(self) -> Generator[Step, Any, None]:
+        """Send what waits, sort the answers, and do what they ask for."""
+        if not self.bus.fenced:
+            yield from self._check_fence()
+        verdicts: dict[int, Verdict] = {}
+        for batch, node in self._batches():
+            commands = [as_command(self.calls[index]) for index in batch]
+            replies = yield Send(self.calls[batch[0]].keys[0], commands, node)
+            for index, reply in zip(batch, replies, strict=True):
+                self._asked.pop(index, None)
+                verdict = self._take(index, reply)
+                if verdict is not None:
+                    verdicts[index] = verdict
+        self.waiting = sorted(verdicts)
+        wanted = set(verdicts.values())
+        if Verdict.UNLOADED in wanted:
+            yield from self._load([i for i in self.waiting if verdicts[i] is Verdict.UNLOADED])
+        if Verdict.MOVED in wanted:
+            yield Relearn()
+        if wanted & {Verdict.LATER, Verdict.MOVED}:
+            yield from self._wait()
+
+    def _take(self, index: int, reply: object) -> Verdict | None:
+        """Keep the answer of a call that has ended; else say what it waits for."""
+        call = self.calls[index]
+        if isinstance(reply, Lost):
+            self.bus.fenced = False
+            if isinstance(reply.cause, DENIED):
+                self._fail(index, denied(reply.cause))
+                return None
+            if reply.sent and call.repeat is Repeat.NEVER:
+                self._fail(index, errors.ConnectionLost(_lost_sentence(call, reply.cause)))
+                return None
+            if reply.sent:
+                self._resent.add(index)
+            return Verdict.LATER
+        verdict = judge(reply)
+        if verdict is Verdict.ASK and isinstance(reply, redis_errors.AskError):
+            self._asked[index] = f"{reply.host}:{reply.port}"
+        if isinstance(reply, redis_errors.RedisError) and verdict is Verdict.REFUSED:
+            self._fail(index, refusal(call.verb, reply))
+            return None
+        if verdict is not Verdict.ANSWERED:
+            return verdict
+        self.answers[index] = Answer(call, call.read(reply), None, index in self._resent)
+        return None
+
+    def _fail(self, index: int, error: errors.EchoMQError) -> None:
+        self.answers[index] = Answer(self.calls[index], None, error, index in self._resent)
+
+    def _batches(self) -> list[tuple[list[int], str | None]]:
+        """Calls that one sending can carry: all of them, or on a cluster those of one slot."""
+        if not self.bus.clustered:
+            return [(self.waiting, None)]
+        batches: dict[tuple[int, str | None], list[int]] = {}
+        for index in self.waiting:
+            place = (slot(self.calls[index].keys[0]), self._asked.get(index))
+            batches.setdefault(place, []).append(index)
+        return [(batch, node) for (_, node), batch in batches.items()]
+
+    def _wait(self) -> Generator[Step, Any, None]:
+        pause = self._patience.next_pause()
+        if pause is not None:
+            yield Pause(pause)
+            return
+        for index in self.waiting:
+            sentence = f"no server answered {self.calls[index].verb} within {self.bus.patience_s:g} s"
+            kind = errors.ConnectionLost if index in self._resent else errors.ServerUnavailable
+            self._fail(index, kind(sentence))
+        self.waiting = []
+
+    def _load(self, indexes: list[int]) -> Generator[Step, Any, None]:
+        """Load each missing script once on each node that misses it; its sha must be ours."""
+        self._loads += 1
+        if self._loads > MOST_LOADS:
+            yield from self._wait()
+        loads: dict[tuple[int, str], tuple[str, Script]] = {}
+        for index in indexes:
+            call = self.calls[index]
+            if call.script is not None:
+                place = slot(call.keys[0]) if self.bus.clustered else 0
+                loads[place, call.script.verb] = (call.keys[0], call.script)
+        for key, script in loads.values():
+            (reply,) = yield Send(key, [("SCRIPT", "LOAD", script.text)], self._node_of(indexes))
+            if isinstance(reply, Lost):
+                self.bus.fenced = False
+                yield from self._wait()
+            elif judge(reply) is not Verdict.ANSWERED or _text(reply) != script.sha:
+                self._refuse_script(script, reply, indexes)
+
+    def _node_of(self, indexes: list[int]) -> str | None:
+        return next((self._asked[index] for index in indexes if index in self._asked), None)
+
+    def _refuse_script(self, script: Script, reply: object, indexes: list[int]) -> None:
+        for index in indexes:
+            call = self.calls[index]
+            if call.script is script:
+                self._fail(
+                    index,
+                    errors.ServerFault(
+                        f"the server did not take the script {script.verb} ({script.sha}): {_text(reply)}"
+                    ),
+                )
+        self.waiting = [index for index in self.waiting if self.answers[index] is None]
+
+    def _check_fence(self) -> Generator[Step, Any, None]:
+        """Claim or verify the data format before the first call, and after a reconnect (decision 1)."""
+        found = None
+        for command in _FENCE_READ, ("SET", VERSION, self.bus.claim_version, "NX"), _FENCE_READ:
+            while True:
+                (reply,) = yield Send(VERSION, [command])
+                if not isinstance(reply, Lost) and judge(reply) in (Verdict.ANSWERED, Verdict.REFUSED):
+                    break
+                if isinstance(reply, Lost) and isinstance(reply.cause, DENIED):
+                    raise denied(reply.cause)
+                if judge(reply) is Verdict.MOVED:
+                    yield Relearn()
+                yield from self._wait_for_fence(reply)
+            if isinstance(reply, redis_errors.RedisError):
+                raise refusal("the fence", reply)
+            found = reply
+            if command is _FENCE_READ and found is not None:
+                break
+        version = _text(found)
+        if version not in self.bus.accept_versions:
+            accepted = ", ".join(sorted(self.bus.accept_versions))
+            raise errors.FenceMismatch(
+                f"this server is fenced for {version!r} and we accept {accepted}: point ECHOMQ at another "
+                "server or database, or name that version in ECHOMQ['FENCE']"
+            )
+        self.bus.fenced = True
+
+    def _wait_for_fence(self, reply: object) -> Generator[Step, Any, None]:
+        pause = self._patience.next_pause()
+        if pause is None:
+            why = reply.cause if isinstance(reply, Lost) else reply
+            kind = errors.ConnectionLost if self._resent else errors.ServerUnavailable
+            raise kind(f"no server answered within {self.bus.patience_s:g} s: {why}")
+        yield Pause(pause)
+
+
+_FENCE_READ: Final[Command] = ("GET", VERSION)
+
+
+def _text(reply: object) -> str:
+    return reply.decode("utf-8", "replace") if isinstance(reply, bytes) else str(reply)
+
+
+def _lost_sentence(call: Call[Any], cause: BaseException) -> str:
+    return (
+        f"the connection broke after {call.verb} was sent and before its answer came ({cause}); it may have "
+        "been executed, and it is not safe to send again"
+    )

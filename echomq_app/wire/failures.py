@@ -1,0 +1,88 @@
+"""From what a server or a socket says to the failure's name."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import Final
+
+from redis import exceptions as redis_errors
+
+from echomq_app.protocol import errors
+
+DENIED: Final = (redis_errors.AuthenticationError, redis_errors.AuthorizationError)
+BROKEN: Final = (
+    redis_errors.ConnectionError,
+    redis_errors.TimeoutError,
+    redis_errors.InvalidResponse,
+    redis_errors.RedisClusterException,
+    OSError,
+)
+
+
+class Verdict(Enum):
+    """What an answer asks of its caller. Only ``ANSWERED`` and ``REFUSED`` end a call."""
+
+    ANSWERED = auto()
+    REFUSED = auto()
+    LATER = auto()
+    """The server cannot answer now and executed nothing."""
+    MOVED = auto()
+    ASK = auto()
+    UNLOADED = auto()
+
+
+_REFUSALS: Final = {
+    kind.code: kind
+    for kind in (
+        errors.WrongKind,
+        errors.Stale,
+        errors.Locked,
+        errors.WrongState,
+        errors.WrongType,
+        errors.ServerFull,
+    )
+}
+_LATER_WORDS: Final = frozenset({"BUSY", "LOADING", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN"})
+_LATER_CLASSES: Final = (
+    redis_errors.BusyLoadingError,
+    redis_errors.TryAgainError,
+    redis_errors.ClusterDownError,
+    redis_errors.ReadOnlyError,
+)
+
+
+def judge(reply: object) -> Verdict:
+    """What a reply, or the error a server gave as one, asks for."""
+    if not isinstance(reply, redis_errors.RedisError):
+        return Verdict.ANSWERED
+    if isinstance(reply, redis_errors.NoScriptError):
+        return Verdict.UNLOADED
+    if isinstance(reply, redis_errors.MovedError):
+        return Verdict.MOVED
+    if isinstance(reply, redis_errors.AskError):
+        return Verdict.ASK
+    if isinstance(reply, _LATER_CLASSES) or first_word(reply) in _LATER_WORDS:
+        return Verdict.LATER
+    return Verdict.REFUSED
+
+
+def first_word(error: BaseException) -> str:
+    words = str(error).split(None, 1)
+    return words[0] if words else ""
+
+
+def refusal(verb: str, reply: redis_errors.RedisError) -> errors.EchoMQError:
+    """The failure that an error reply names; ``ServerFault`` when the protocol has no name for it."""
+    if isinstance(reply, redis_errors.OutOfMemoryError):
+        return errors.ServerFull(
+            f"the server is full and refused {verb}: {reply}. Jobs already admitted are served; "
+            "raise maxmemory or let workers drain the queues"
+        )
+    kind = _REFUSALS.get(first_word(reply))
+    if kind is not None:
+        return kind(str(reply))
+    return errors.ServerFault(f"the server refused {verb}: {reply}")
+
+
+def denied(cause: BaseException) -> errors.EchoMQError:
+    return errors.ServerFault(f"the server denied access: {cause}. Check user, password and TLS")

@@ -1,0 +1,140 @@
+"""The blocking link: takes the steps of an exchange with a redis-py client that it is handed."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Generator, Iterable, Sequence
+from typing import Any, TypeVar
+
+import redis
+from redis import exceptions as redis_errors
+from redis.cluster import RedisCluster
+
+from echomq_app.protocol.calls import Call
+from echomq_app.wire.exchange import Answer, Bus, Command, Lost, Relearn, Send, Step, exchange
+from echomq_app.wire.failures import BROKEN
+
+T = TypeVar("T")
+Plan = Generator[Sequence[Call[Any]], list[Answer[Any]], T]
+"""A verb that needs several round trips: yields calls, takes answers, returns what came of it."""
+
+
+class Wire:
+    """Runs calls on one server or cluster: alone, many in one pipeline, or a plan of several.
+
+    ``client`` makes no retries of its own that matter here: connections are leased bare, so that
+    a claim is never sent twice behind the caller's back.
+    """
+
+    def __init__(
+        self,
+        client: redis.Redis | RedisCluster,
+        bus: Bus | None = None,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.client = client
+        self.bus = bus or Bus()
+        self.bus.clustered = isinstance(client, RedisCluster)
+        self._sleep = sleep
+        self._pid = os.getpid()
+
+    def run(self, call: Call[T]) -> T:
+        """One call, its value or its failure."""
+        return self.answer((call,))[0].unwrap()
+
+    def answer(self, calls: Sequence[Call[Any]]) -> list[Answer[Any]]:
+        """Many calls in one pipeline without MULTI, each judged for itself."""
+        if self._pid != os.getpid():
+            self._pid, self.bus.fenced = os.getpid(), False
+        steps = exchange(calls, self.bus)
+        taken: Any = None
+        try:
+            while True:
+                taken = self._take(steps.send(taken))
+        except StopIteration as end:
+            answers: list[Answer[Any]] = end.value
+            return answers
+
+    def follow(self, plan: Plan[T]) -> T:
+        """Run a plan to its end."""
+        answers: Any = None
+        try:
+            while True:
+                answers = self.answer(plan.send(answers))
+        except StopIteration as end:
+            value: T = end.value
+            return value
+
+    def _take(self, step: Step) -> list[Any] | None:
+        if isinstance(step, Send):
+            return self._send(step)
+        if isinstance(step, Relearn):
+            self._relearn()
+        else:
+            self._sleep(step.seconds)
+        return None
+
+    def _relearn(self) -> None:
+        if isinstance(self.client, RedisCluster):
+            try:
+                self.client.nodes_manager.initialize()
+            except BROKEN:
+                return
+
+    def _send(self, step: Send) -> list[Any]:
+        commands = list(step.commands)
+        try:
+            pool = self.pool_for(step.key, step.node)
+            connection = pool.get_connection()
+        except BROKEN as cause:
+            self._relearn()
+            return [Lost(False, cause)] * len(commands)
+        try:
+            return _converse(connection, commands, asking=step.node is not None)
+        finally:
+            pool.release(connection)
+
+    def pool_for(self, key: str, node: str | None = None) -> Any:
+        """The connection pool of the node that holds ``key``, or of ``node`` (``host:port``)."""
+        if not isinstance(self.client, RedisCluster):
+            return self.client.connection_pool
+        if node is None:
+            found = self.client.get_node_from_key(key)
+        else:
+            host, _, port = node.rpartition(":")
+            found = self.client.get_node(host, int(port))
+        if found is None:
+            raise redis_errors.ConnectionError(f"the cluster has no node for {node or key}")
+        return self.client.get_redis_connection(found).connection_pool
+
+
+def _converse(connection: Any, commands: list[Command], *, asking: bool) -> list[Any]:
+    """Send and read on a leased connection; a connection that may hold half an answer is closed."""
+    replies: list[Any] = []
+    sent = [word for command in commands for word in (("ASKING",), command)] if asking else commands
+    try:
+        connection.send_packed_command(connection.pack_commands(sent))
+        for _ in sent:
+            replies.append(read_reply(connection))
+    except BROKEN as cause:
+        connection.disconnect()
+        executed = not isinstance(cause, redis_errors.BusyLoadingError)
+        replies += [Lost(executed, cause)] * (len(sent) - len(replies))
+    except BaseException:
+        connection.disconnect()
+        raise
+    return replies[1::2] if asking else replies
+
+
+def read_reply(connection: Any) -> Any:
+    try:
+        return connection.read_response(disable_decoding=True)
+    except redis_errors.ResponseError as error:
+        return error
+
+
+def unwrap_all(answers: Iterable[Answer[Any]]) -> list[Any]:
+    """The values of answers that must all be there; the first failure is raised."""
+    return [answer.unwrap() for answer in answers]
