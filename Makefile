@@ -43,7 +43,7 @@ imports: .venv/ready
 
 templates: .venv/ready
 	@echo "templates: djlint"
-	@$(PY) -m djlint --quiet --check --lint echomq_app templates
+	@$(PY) -m djlint --quiet --lint echomq_app templates
 
 migrations: .venv/ready
 	@echo "migrations: makemigrations --check"
@@ -56,7 +56,6 @@ docs: .venv/ready
 tidy: .venv/ready
 	@$(PY) -m ruff check --quiet --fix-only .
 	@$(PY) -m ruff format --quiet .
-	@$(PY) -m djlint --quiet --reformat echomq_app templates || true
 
 .venv/ready: requirements.txt checks/environment
 	@sh checks/environment .venv 3.11 3.12 3.13 3.14
