@@ -23,13 +23,6 @@ print(send_receipt.using(run_after=timezone.now() + timedelta(hours=1)).enqueue(
 """
 
 
-@pytest.fixture(scope="module")
-def demo() -> Iterator[RunningDemo]:
-    """A demo that is ready, for tests that only look and order."""
-    with closing(RunningDemo()) as running:
-        yield running.started()
-
-
 @pytest.fixture
 def new_demo() -> Iterator[Callable[[], RunningDemo]]:
     """Make demos, not started, that leave nothing behind."""

@@ -1,0 +1,107 @@
+"""The shop's pages in a real browser: they refresh themselves, fit and can be read."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from selenium.webdriver import Chrome, ChromeOptions
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.select import Select
+
+from tests.demo.running import Customer, RunningDemo
+from tests.eventually import eventually
+
+pytestmark = pytest.mark.part("browser")
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+LEAST_CONTRAST = 4.5
+"""WCAG 2.2, success criterion 1.4.3, for text of normal size."""
+
+CONTRASTS = """
+const channel = c => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+const shares = [0.2126, 0.7152, 0.0722];
+const light = rgb => rgb.map(channel).reduce((sum, c, i) => sum + c * shares[i], 0);
+const colour = text => text.match(/[\\d.]+/g).map(Number);
+const behind = e => {
+  for (; e; e = e.parentElement) {
+    const found = colour(getComputedStyle(e).backgroundColor);
+    if (found[3] !== 0) return found.slice(0, 3);
+  }
+  return [255, 255, 255];
+};
+return [...document.querySelectorAll("body *")]
+  .filter(e => [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()))
+  .map(e => {
+    const [a, b] = [colour(getComputedStyle(e).color).slice(0, 3), behind(e)].map(light);
+    return [e.outerHTML.slice(0, 80), (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)];
+  });
+"""
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Chrome]:
+    options = ChromeOptions()
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path / 'profile'}"):
+        options.add_argument(flag)
+    # Both named: Selenium would otherwise ask the network for them.
+    options.binary_location = next(filter(None, map(shutil.which, BROWSERS)), "")
+    chrome = Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    yield chrome
+    chrome.quit()
+
+
+def show(browser: Chrome, width: int, scheme: str) -> None:
+    """Give the page a width in CSS pixels and the colours of a dark or light system."""
+    metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+
+
+def test_an_order_page_follows_its_jobs_without_a_reload(
+    demo: RunningDemo, browser: Chrome
+) -> None:
+    browser.get(f"http://127.0.0.1:{demo.port}/")
+    Select(browser.find_element(By.NAME, "product")).select_by_index(1)
+    browser.find_element(By.NAME, "email").send_keys("eve@example.com")
+    browser.find_element(By.CSS_SELECTOR, "form button").click()
+    browser.execute_script("window.sameVisit = true")
+
+    eventually(
+        lambda: len(browser.find_elements(By.CSS_SELECTOR, ".state.done")) >= 2,
+        within=30,
+        message="two jobs that are shown as done",
+    )
+
+    assert browser.execute_script("return window.sameVisit")
+    assert browser.get_log("browser") == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 1100])
+def test_pages_fit_and_can_be_read(
+    demo: RunningDemo, browser: Chrome, width: int, scheme: str
+) -> None:
+    page = Customer(demo.port).order(1, "a.rather.long.name.of.a.customer@mail.example.com")
+    show(browser, width, scheme)
+
+    for path in ("/", page):
+        browser.get(f"http://127.0.0.1:{demo.port}{path}")
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+        contrasts = browser.execute_script(CONTRASTS)
+        assert contrasts
+        assert [found for found in contrasts if found[1] < LEAST_CONTRAST] == []
