@@ -9,9 +9,11 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from echomq_app.compat import TaskResultDoesNotExist, TaskResultStatus, default_task_backend
+from echomq_app.protocol.errors import ConnectionLost
 from project.shop.models import Order, OrderJob
 
 UNKNOWN = "unknown"
+UNREACHABLE = "unreachable"
 AGAIN = "again"
 WORDS: dict[str, Promise] = {
     "waiting": _("waiting"),
@@ -20,6 +22,7 @@ WORDS: dict[str, Promise] = {
     "done": _("done"),
     "dead": _("failed for good"),
     UNKNOWN: _("no longer known"),
+    UNREACHABLE: _("unknown: the queue cannot be reached"),
 }
 FINAL = {"done", "dead", UNKNOWN}
 STATES = {
@@ -50,6 +53,8 @@ def job_line(job: OrderJob) -> JobLine:
         result = default_task_backend.get_result(job.job_id)
     except TaskResultDoesNotExist:
         return JobLine(job=job, state=UNKNOWN, attempts=None)
+    except ConnectionLost:
+        return JobLine(job=job, state=UNREACHABLE, attempts=None)
     state = STATES[result.status]
     if state == "waiting" and result.attempts:
         state = AGAIN

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from echomq_app.protocol.errors import EnqueueFailed
 from project.shop import ordering, warehouse
 from project.shop.forms import OrderForm
 from project.shop.models import Order, Product
@@ -25,7 +28,10 @@ def front(request: HttpRequest) -> HttpResponse:
     form = OrderForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         order = form.instance
-        ordering.place(order)
+        try:
+            ordering.place(order)
+        except EnqueueFailed:
+            messages.error(request, _("The order is stored. Its jobs could not be sent."))
         request.session[SESSION_KEY] = [order.pk, *request.session.get(SESSION_KEY, [])][:RECENT]
         return redirect(order)
     context = {"form": form, "products": Product.objects.all(), "orders": _visible_orders(request)}
