@@ -86,6 +86,11 @@ CACHES = {
 ECHOMQ: dict[str, Any] = {
     "CONNECTION": "queue",
     "EMBEDDED": {"FOLDER": STATE_DIR / "valkey"},
+    # Short, so that retries and dead letters show within seconds.
+    "LEASE": 15,
+    "MAX_ATTEMPTS": 4,
+    "BACKOFF_BASE": 2,
+    "BACKOFF_CAP": 8,
 }
 
 TASKS = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from django.utils.functional import Promise
@@ -48,22 +48,26 @@ class JobLine:
 
 
 def job_line(job: OrderJob) -> JobLine:
-    """Ask the queue about one job, by the id that the order stored."""
+    """Ask the queue about one job, by the id that the order stored; raises ``ConnectionLost``."""
     try:
         result = default_task_backend.get_result(job.job_id)
     except TaskResultDoesNotExist:
         return JobLine(job=job, state=UNKNOWN, attempts=None)
-    except ConnectionLost:
-        return JobLine(job=job, state=UNREACHABLE, attempts=None)
     state = STATES[result.status]
     if state == "waiting" and result.attempts:
         state = AGAIN
     return JobLine(job=job, state=state, attempts=result.attempts)
 
 
-def job_lines(order: Order) -> Iterator[JobLine]:
-    """Yield the order's jobs as they stand now."""
-    return map(job_line, order.jobs.all())
+def job_lines(order: Order) -> list[JobLine]:
+    """The jobs as they stand; where the queue does not answer once, it is not asked again."""
+    jobs = list(order.jobs.all())
+    lines: list[JobLine] = []
+    with suppress(ConnectionLost):
+        for job in jobs:
+            lines.append(job_line(job))
+    unreached = jobs[len(lines) :]
+    return lines + [JobLine(job=job, state=UNREACHABLE, attempts=None) for job in unreached]
 
 
 def settled(lines: list[JobLine]) -> bool:

@@ -61,7 +61,7 @@ def order_jobs(request: HttpRequest, reference: UUID) -> HttpResponse:
 
 def _order_page(request: HttpRequest, reference: UUID, template: str) -> HttpResponse:
     found = get_object_or_404(Order.objects.select_related("product"), reference=reference)
-    lines = list(job_lines(found))
+    lines = job_lines(found)
     context = {"order": found, "lines": lines, "settled": settled(lines)}
     return render(request, template, context)
 
