@@ -33,11 +33,14 @@ class Wire:
         bus: Bus | None = None,
         *,
         sleep: Callable[[float], None] = time.sleep,
+        revive: Callable[[], object] | None = None,
     ) -> None:
+        """``revive`` is called when the server cannot be reached, to bring it back if it is ours."""
         self.client = client
         self.bus = bus or Bus()
         self.bus.clustered = isinstance(client, RedisCluster)
         self._sleep = sleep
+        self._revive = revive
         self._pid = os.getpid()
 
     def run(self, call: Call[T]) -> T:
@@ -83,13 +86,18 @@ class Wire:
             except BROKEN:
                 return
 
+    def _recover(self) -> None:
+        self._relearn()
+        if self._revive is not None:
+            self._revive()
+
     def _send(self, step: Send) -> list[Any]:
         commands = list(step.commands)
         try:
             pool = self.pool_for(step.key, step.node)
             connection = pool.get_connection()
         except BROKEN as cause:
-            self._relearn()
+            self._recover()
             return [Lost(False, cause)] * len(commands)
         try:
             return _converse(connection, commands, asking=step.node is not None)

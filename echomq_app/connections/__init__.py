@@ -1,0 +1,200 @@
+"""The one place that builds clients and services from settings."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+from django.core.signals import setting_changed
+
+from echomq_app.conf import EMBEDDED, Settings, echomq_settings
+from echomq_app.connections import clients
+from echomq_app.protocol.errors import EchoMQError
+from echomq_app.protocol.ids import Minter
+from echomq_app.runtime.embedded import EmbeddedServer
+from echomq_app.service.aio import AsyncQueue
+from echomq_app.service.bus import ServerBus
+from echomq_app.service.queue import Queue
+from echomq_app.wire.aio import AsyncWire
+from echomq_app.wire.exchange import Bus
+from echomq_app.wire.link import Wire
+
+__all__ = [
+    "address",
+    "async_queue_named",
+    "embedded_server",
+    "forget",
+    "introduce",
+    "minter",
+    "new_wire",
+    "queue_named",
+    "server_bus",
+    "wire",
+]
+
+_building = threading.RLock()
+_introduced: set[str] = set()
+_async_wires: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncWire] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def _bus(found: Settings) -> Bus:
+    return Bus(
+        claim_version=found.fence.claim,
+        accept_versions=found.fence.accept,
+        patience_s=found.patience.total_seconds(),
+    )
+
+
+def embedded_server() -> EmbeddedServer:
+    """The project's embedded server, started or not."""
+    found = echomq_settings().embedded
+    if found.folder is None:
+        raise ImproperlyConfigured('ECHOMQ["EMBEDDED"]["FOLDER"] is missing.')
+    return EmbeddedServer(found.folder, found.binary)
+
+
+def _connection(found: Settings) -> str:
+    if found.connection is not None:
+        return found.connection
+    if found.wants_embedded:
+        return EMBEDDED
+    raise ImproperlyConfigured(
+        'ECHOMQ["CONNECTION"] is missing and DEBUG is False: name a django-redis alias, a URL, or '
+        "'embedded' to run a server inside the project on purpose."
+    )
+
+
+def _alias_client(alias: str) -> clients.Client:
+    from django.core.cache import InvalidCacheBackendError
+    from django_redis import get_redis_connection
+
+    try:
+        client: clients.Client = get_redis_connection(alias)
+    except (InvalidCacheBackendError, NotImplementedError) as error:
+        raise ImproperlyConfigured(
+            f'ECHOMQ["CONNECTION"] is {alias!r}, which is no django-redis alias in CACHES ({error}); '
+            "name one, or a URL, or 'embedded'."
+        ) from error
+    return client
+
+
+def _client(found: Settings) -> tuple[clients.Client, Callable[[], object] | None]:
+    """The client, and what brings its server back when that is ours to do."""
+    connection = _connection(found)
+    if connection == EMBEDDED:
+        server = embedded_server()
+        return clients.client_from_url(server.ensure()), server.ensure
+    if clients.is_url(connection):
+        return clients.client_from_url(connection), None
+    client = _alias_client(connection)
+    server = embedded_server()
+    path = client.connection_pool.connection_kwargs.get("path")  # type: ignore[union-attr]
+    if path is not None and server.url == f"unix://{path}":
+        return client, server.ensure
+    return client, None
+
+
+def new_wire() -> Wire:
+    """A wire on the configured server. Most callers share ``wire()``."""
+    found = echomq_settings()
+    client, revive = _client(found)
+    return Wire(client, _bus(found), revive=revive)
+
+
+@cache
+def _wire() -> Wire:
+    return new_wire()
+
+
+def wire() -> Wire:
+    """The wire that this process shares between its threads."""
+    with _building:
+        return _wire()
+
+
+def async_wire() -> AsyncWire:
+    """The wire of the running event loop."""
+    loop = asyncio.get_running_loop()
+    found = _async_wires.get(loop)
+    if found is None:
+        settings = echomq_settings()
+        connection = _connection(settings)
+        if connection == EMBEDDED:
+            client = clients.async_client_from_url(embedded_server().ensure())
+        elif clients.is_url(connection):
+            client = clients.async_client_from_url(connection)
+        else:
+            client = clients.async_client_beside(_alias_client(connection))
+        found = _async_wires[loop] = AsyncWire(client, _bus(settings))
+    return found
+
+
+def queue_named(name: str) -> Queue:
+    """The verbs of a queue on the configured server; ``InvalidQueueName`` for a name that none has."""
+    return Queue(wire(), name, minter=minter())
+
+
+def async_queue_named(name: str) -> AsyncQueue:
+    """The awaited verbs of a queue, for the running event loop."""
+    return AsyncQueue(async_wire(), name)
+
+
+def server_bus() -> ServerBus:
+    return ServerBus(wire())
+
+
+@cache
+def minter() -> Minter:
+    """The minter of this process; its node is a setting, else drawn from the server when it is met."""
+    return Minter(echomq_settings().node_id)
+
+
+def introduce(name: str) -> None:
+    """Once a process and queue: list the queue as used, and draw a node id. Best effort."""
+    if name in _introduced:
+        return
+    _introduced.add(name)
+    bus = server_bus()
+    bus.join(name)
+    ours = minter()
+    if ours.wants_node:
+        try:
+            ours.settle_on(bus.next_node())
+        except EchoMQError:
+            _introduced.discard(name)
+
+
+def address() -> str:
+    """Where the queues live, without secrets: for pages and logs."""
+    connection = _connection(echomq_settings())
+    if connection == EMBEDDED:
+        return embedded_server().url
+    if clients.is_url(connection):
+        return clients.redacted(connection)
+    return f"CACHES[{connection!r}]"
+
+
+def forget() -> None:
+    """Drop what was built; the next use builds anew from the settings of then."""
+    _wire.cache_clear()
+    minter.cache_clear()
+    _introduced.clear()
+    _async_wires.clear()
+
+
+def _setting_changed(*, setting: str, **_: Any) -> None:
+    if setting in ("ECHOMQ", "CACHES", "TASKS", "DEBUG"):
+        forget()
+
+
+setting_changed.connect(_setting_changed)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=forget)
