@@ -18,11 +18,13 @@ from echomq_app.runtime.embedded import (
     EmbeddedStartFailed,
     EmbeddedStopFailed,
 )
+from echomq_app.runtime.embedded.lock import SERVER_LOCK, START_LOCK, lock_if_free
 from tests.eventually import eventually
 from tests.processes.embedded_folders import client, end_server, state_folder
 
 pytestmark = pytest.mark.part("valkey-9")
 
+LOCKS = {START_LOCK, SERVER_LOCK}
 SHORT = timedelta(seconds=0.2)
 
 
@@ -40,6 +42,28 @@ def test_it_listens_on_a_private_socket_and_on_no_port(folder: Path) -> None:
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert stat.S_IMODE(socket.stat().st_mode) == 0o600
     assert client(url).info("server")["tcp_port"] == 0
+
+
+def test_its_files_are_for_its_owner_alone(folder: Path) -> None:
+    before = os.umask(0)
+    try:
+        client(EmbeddedServer(folder).ensure()).set("kept", "yes")
+    finally:
+        os.umask(before)
+
+    kept = [folder, *folder.glob("*.*"), *folder.glob("appendonlydir/*")]
+    assert {path.name for path in kept if stat.S_IMODE(path.stat().st_mode) & 0o077} <= LOCKS
+
+
+def test_while_another_process_starts_the_server_nobody_else_does(folder: Path) -> None:
+    server = EmbeddedServer(folder, patience=SHORT)
+    folder.mkdir(mode=0o700)
+
+    with lock_if_free(folder / START_LOCK), pytest.raises(EmbeddedNotAnswering):
+        server.ensure()
+
+    assert not (folder / "server.log").exists()
+    assert server.ensure()
 
 
 def test_it_appends_each_change_and_evicts_nothing(folder: Path) -> None:

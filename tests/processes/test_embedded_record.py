@@ -80,6 +80,17 @@ def test_another_engine_is_refused_while_the_first_one_serves(folder: Path) -> N
 
 
 @pytest.mark.part("redis-7")
+def test_another_engine_that_answers_in_the_folder_is_refused_whatever_the_record_says(
+    folder: Path,
+) -> None:
+    EmbeddedServer(folder, engine("redis-7").binary).ensure()
+    record(folder, engine="valkey", version="9.0.0")
+
+    with pytest.raises(EmbeddedMismatch, match=r"the engine differs\. Recorded: redis 7"):
+        EmbeddedServer(folder).ensure()
+
+
+@pytest.mark.part("redis-7")
 def test_another_binary_serves_a_folder_of_its_own(folder: Path) -> None:
     server = EmbeddedServer(folder, engine("redis-7").binary)
     client(server.ensure()).set("kept", "yes")

@@ -54,7 +54,6 @@ def _detach(binary: Path, folder: Path, record: Record, lock: io.FileIO) -> str:
             stderr=log,
             cwd=folder,
             umask=0o077,
-            start_new_session=True,
             pass_fds=[lock.fileno()],
             timeout=_DETACH_WITHIN_S,
         ).returncode

@@ -65,6 +65,11 @@ class EmbeddedServer:
         """Where the server listens, or will once it is started."""
         return socket_url(find_socket(self.folder)[0])
 
+    @property
+    def log_path(self) -> Path:
+        """The server's log; it need not exist yet."""
+        return self.folder / LOG_NAME
+
     def status(self) -> EmbeddedStatus:
         """What can be seen now; starts and changes nothing."""
         return read_status(self.folder)
@@ -98,7 +103,6 @@ class EmbeddedServer:
         socket, _ = find_socket(self.folder)
         if not self._is_held() and ping(socket) is Answer.ABSENT:
             return False
-        log = self.folder / LOG_NAME
         patience = self._patience()
         try:
             while (answer := ping(socket)) is Answer.ABSENT and self._is_held():
@@ -108,9 +112,11 @@ class EmbeddedServer:
             while self._is_held() or ping(socket) is not Answer.ABSENT:
                 patience.wait(Answer.SILENT)
         except redis.exceptions.ResponseError as error:
-            raise EmbeddedStopFailed(self.folder, f"it refused: {error}", log) from error
+            raise EmbeddedStopFailed(self.folder, f"it refused: {error}", self.log_path) from error
         except EmbeddedNotAnswering as error:
-            raise EmbeddedStopFailed(self.folder, f"process {error.pid} lives on", log) from error
+            raise EmbeddedStopFailed(
+                self.folder, f"process {error.pid} lives on", self.log_path
+            ) from error
         return True
 
     def _patience(self) -> Patience:
