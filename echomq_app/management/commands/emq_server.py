@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.translation import gettext as _
 
-from echomq_app.conf import echomq_settings
+from echomq_app.connections import embedded_server
 from echomq_app.management.embedded_report import describe
 from echomq_app.runtime.embedded import EmbeddedError, EmbeddedServer, EmbeddedStatus
 
@@ -26,9 +26,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help=_("report as JSON"))
 
     def handle(self, *args: Any, action: str, **options: Any) -> None:
-        embedded = echomq_settings().embedded
-        assert embedded.folder is not None, "echomq_settings() fills in the default"
-        server = EmbeddedServer(embedded.folder, embedded.binary)
+        server = embedded_server()
         self.as_json: bool = options["json"]
         try:
             {"run": self.run, "stop": self.stop, "status": self.status}[action](server)
