@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 from redis import exceptions as redis_errors
@@ -21,10 +21,17 @@ T = TypeVar("T")
 class AsyncWire:
     """Runs calls on one server or cluster, awaited. Belongs to one event loop."""
 
-    def __init__(self, client: Redis | RedisCluster, bus: Bus | None = None) -> None:
+    def __init__(
+        self,
+        client: Redis | RedisCluster,
+        bus: Bus | None = None,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
         self.client = client
         self.bus = bus or Bus()
         self.bus.clustered = isinstance(client, RedisCluster)
+        self._sleep = sleep
 
     async def run(self, call: Call[T]) -> T:
         """One call, its value or its failure."""
@@ -57,7 +64,7 @@ class AsyncWire:
         if isinstance(step, Relearn):
             await self._relearn()
         else:
-            await asyncio.sleep(step.seconds)
+            await self._sleep(step.seconds)
         return None
 
     async def _relearn(self) -> None:
