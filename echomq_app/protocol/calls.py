@@ -320,7 +320,7 @@ def requeue_many(keys: QueueKeys, job_ids: Sequence[str], label: str) -> Call[li
     if not 0 < len(job_ids) <= MAX_BULK_JOBS:
         raise InvalidInput(f"requeue 1 to {MAX_BULK_JOBS} jobs in one call; got {len(job_ids)}")
     names = (keys.dead, keys.pending, keys.base, keys.wake)
-    args = (label, *(valid_job_id(job_id) for job_id in job_ids))
+    args: list[Word] = [label, *(valid_job_id(job_id) for job_id in job_ids)]
     return _scripted("requeue_many", names, args, replies.requeues)
 
 
@@ -335,7 +335,8 @@ def remove(
 ) -> Call[bool]:
     """End a job's life wherever it waits; ``False`` when it is gone, ``Locked`` when it is held."""
     names = (keys.row(job_id), keys.pending, keys.active, keys.schedule, keys.dead, keys.base)
-    args = (job_id, "1" if force else "", label, _whole("receipt_ms", receipt_ms, 0), did)
+    flag = "1" if force else ""
+    args = (job_id, flag, label, _whole("receipt_ms", receipt_ms, 0), did)
     return _scripted("remove", names, args, replies.held)
 
 

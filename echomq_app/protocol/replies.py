@@ -136,8 +136,16 @@ def _ms(raw: Any) -> int | None:
 
 def counts(raw: Any) -> Counts:
     oldest = text(raw[9])
+    pending, active, schedule, dead, done, completed, failed, laned = map(int, raw[:8])
     return Counts(
-        *(int(item) for item in raw[:8]),
+        pending=pending,
+        active=active,
+        schedule=schedule,
+        dead=dead,
+        done=done,
+        completed=completed,
+        failed=failed,
+        laned=laned,
         paused=bool(int(raw[8])),
         oldest=JobId(oldest) if oldest else None,
         next_due_ms=_ms(raw[10]),

@@ -169,7 +169,8 @@ def requeue(keys: QueueKeys, job_id: str, label: str) -> Plan[Requeued]:
     (answer,) = yield (calls.requeue(keys, job_id, label),)
     if isinstance(answer.error, Stale) and answer.error.reason == "parked":
         return Requeued.REQUEUED
-    return answer.unwrap()
+    requeued: Requeued = answer.unwrap()
+    return requeued
 
 
 def remove(keys: QueueKeys, job_id: str, *, force: bool, label: str, receipt_ms: int) -> Plan[bool]:

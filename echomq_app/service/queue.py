@@ -189,7 +189,7 @@ class Queue:
         verdicts: list[Requeued] = []
         for start in range(0, len(job_ids), calls.MAX_BULK_JOBS):
             part = job_ids[start : start + calls.MAX_BULK_JOBS]
-            verdicts += self.wire.run(calls.requeue_many(self.keys, part, new_label()))
+            verdicts.extend(self.wire.run(calls.requeue_many(self.keys, part, new_label())))
         return verdicts
 
     def progress(self, job_id: str, text: str) -> bool:

@@ -130,12 +130,13 @@ class _Exchange:
         self._resent: set[int] = set()
         self._asked: dict[int, str] = {}
         self._loads = 0
+        self._why = ""
         self._patience = _Patience(bus.patience_s)
 
     def once(self) -> Generator[Step, Any, None]:
         """Send what waits, sort the answers, and do what they ask for."""
-        if not self.bus.fenced:
-            yield from self._check_fence()
+        if not self.bus.fenced and not (yield from self._check_fence()):
+            return
         verdicts: dict[int, Verdict] = {}
         for batch, node in self._batches():
             commands = [as_command(self.calls[index]) for index in batch]
@@ -159,6 +160,7 @@ class _Exchange:
         call = self.calls[index]
         if isinstance(reply, Lost):
             self.bus.fenced = False
+            self._why = str(reply.cause)
             if isinstance(reply.cause, DENIED):
                 self._fail(index, denied(reply.cause))
                 return None
@@ -192,16 +194,24 @@ class _Exchange:
             batches.setdefault(place, []).append(index)
         return [(batch, node) for (_, node), batch in batches.items()]
 
-    def _wait(self) -> Generator[Step, Any, None]:
+    def _wait(self) -> Generator[Step, Any, bool]:
+        """Pause before another try; when the time is up, every call that waits has failed."""
         pause = self._patience.next_pause()
         if pause is not None:
             yield Pause(pause)
-            return
+            return True
         for index in self.waiting:
             sentence = f"no server answered {self.calls[index].verb} within {self.bus.patience_s:g} s"
             kind = errors.ConnectionLost if index in self._resent else errors.ServerUnavailable
-            self._fail(index, kind(sentence))
+            self._fail(index, kind(f"{sentence}: {self._why}" if self._why else sentence))
         self.waiting = []
+        return False
+
+    def _fail_all(self, error: errors.EchoMQError) -> bool:
+        for index in self.waiting:
+            self._fail(index, error)
+        self.waiting = []
+        return False
 
     def _load(self, indexes: list[int]) -> Generator[Step, Any, None]:
         """Load each missing script once on each node that misses it; its sha must be ours."""
@@ -237,42 +247,45 @@ class _Exchange:
                 )
         self.waiting = [index for index in self.waiting if self.answers[index] is None]
 
-    def _check_fence(self) -> Generator[Step, Any, None]:
+    def _check_fence(self) -> Generator[Step, Any, bool]:
         """Claim or verify the data format before the first call, and after a reconnect (decision 1)."""
         found = None
         for command in _FENCE_READ, ("SET", VERSION, self.bus.claim_version, "NX"), _FENCE_READ:
-            while True:
-                (reply,) = yield Send(VERSION, [command])
-                if not isinstance(reply, Lost) and judge(reply) in (Verdict.ANSWERED, Verdict.REFUSED):
-                    break
-                if isinstance(reply, Lost) and isinstance(reply.cause, DENIED):
-                    raise denied(reply.cause)
-                if judge(reply) is Verdict.MOVED:
+            while judge(found := (yield from self._ask_fence(command))) not in _ENDS:
+                if judge(found) is Verdict.MOVED:
                     yield Relearn()
-                yield from self._wait_for_fence(reply)
-            if isinstance(reply, redis_errors.RedisError):
-                raise refusal("the fence", reply)
-            found = reply
+                if not (yield from self._wait()):
+                    return False
+            if isinstance(found, redis_errors.RedisError):
+                return self._fail_all(refusal("the fence", found))
+            if isinstance(found, errors.EchoMQError):
+                return self._fail_all(found)
             if command is _FENCE_READ and found is not None:
                 break
         version = _text(found)
         if version not in self.bus.accept_versions:
             accepted = ", ".join(sorted(self.bus.accept_versions))
-            raise errors.FenceMismatch(
-                f"this server is fenced for {version!r} and we accept {accepted}: point ECHOMQ at another "
-                "server or database, or name that version in ECHOMQ['FENCE']"
+            return self._fail_all(
+                errors.FenceMismatch(
+                    f"this server is fenced for {version!r} and we accept {accepted}: point ECHOMQ at "
+                    "another server or database, or name that version in ECHOMQ['FENCE']"
+                )
             )
         self.bus.fenced = True
+        return True
 
-    def _wait_for_fence(self, reply: object) -> Generator[Step, Any, None]:
-        pause = self._patience.next_pause()
-        if pause is None:
-            why = reply.cause if isinstance(reply, Lost) else reply
-            kind = errors.ConnectionLost if self._resent else errors.ServerUnavailable
-            raise kind(f"no server answered within {self.bus.patience_s:g} s: {why}")
-        yield Pause(pause)
+    def _ask_fence(self, command: Command) -> Generator[Step, Any, object]:
+        """The answer, or the error that says why there is none; a lost one counts as not now."""
+        (reply,) = yield Send(VERSION, [command])
+        if not isinstance(reply, Lost):
+            return reply
+        self._why = str(reply.cause)
+        if isinstance(reply.cause, DENIED):
+            return denied(reply.cause)
+        return redis_errors.TryAgainError(str(reply.cause))
 
 
+_ENDS: Final = (Verdict.ANSWERED, Verdict.REFUSED)
 _FENCE_READ: Final[Command] = ("GET", VERSION)
 
 

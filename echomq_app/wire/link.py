@@ -45,7 +45,8 @@ class Wire:
 
     def run(self, call: Call[T]) -> T:
         """One call, its value or its failure."""
-        return self.answer((call,))[0].unwrap()
+        value: T = self.answer((call,))[0].unwrap()
+        return value
 
     def answer(self, calls: Sequence[Call[Any]]) -> list[Answer[Any]]:
         """Many calls in one pipeline without MULTI, each judged for itself."""

@@ -11,5 +11,5 @@
 local meta, pending, wake = KEYS[1], KEYS[2], KEYS[3]
 local waiting = redis.call('ZCARD', pending)
 local resumed = redis.call('HDEL', meta, 'paused')
-push_wake(wake, waiting)
+if resumed == 1 then push_wake(wake, waiting) end
 return resumed

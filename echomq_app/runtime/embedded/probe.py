@@ -65,6 +65,14 @@ def read_engine_of(socket: Path) -> Engine | None:
         return None
 
 
+def read_run_id(socket: Path) -> str | None:
+    """What tells one run of a server from the next, or None when it gave no answer."""
+    try:
+        return str(read_info(socket)["run_id"])
+    except redis.exceptions.RedisError:
+        return None
+
+
 def shut_down(socket: Path) -> None:
     """Tell the server to end after it has written and synced its append-only file.
 

@@ -27,7 +27,7 @@ from .place import (
     rotate_log,
     socket_for,
 )
-from .probe import Answer, ping, read_engine_of, shut_down
+from .probe import Answer, ping, read_engine_of, read_run_id, shut_down
 from .record import (
     Record,
     read_record,
@@ -98,7 +98,8 @@ class EmbeddedServer:
     def stop(self) -> bool:
         """End the server once everything it holds is synced to disk; False when none ran.
 
-        Raises ``EmbeddedStopFailed`` when it refuses, or is still there after ``patience``.
+        Another process may start the next one at once: that one is left alone. Raises
+        ``EmbeddedStopFailed`` when it refuses, or is still there after ``patience``.
         """
         socket, _ = find_socket(self.folder)
         if not self._is_held() and ping(socket) is Answer.ABSENT:
@@ -107,9 +108,9 @@ class EmbeddedServer:
         try:
             while (answer := ping(socket)) is Answer.ABSENT and self._is_held():
                 patience.wait(answer)
-            if answer is not Answer.ABSENT:
-                shut_down(socket)
-            while self._is_held() or ping(socket) is not Answer.ABSENT:
+            told = read_run_id(socket)
+            shut_down(socket)
+            while not self._has_gone(socket, told):
                 patience.wait(Answer.SILENT)
         except redis.exceptions.ResponseError as error:
             raise EmbeddedStopFailed(self.folder, f"it refused: {error}", self.log_path) from error
@@ -124,6 +125,11 @@ class EmbeddedServer:
 
     def _is_held(self) -> bool:
         return is_locked(self.folder / SERVER_LOCK)
+
+    def _has_gone(self, socket: Path, run_id: str | None) -> bool:
+        if not self._is_held() and ping(socket) is Answer.ABSENT:
+            return True
+        return run_id is not None and read_run_id(socket) not in {run_id, None}
 
     def _look(self, engine: Engine) -> tuple[Answer, Record | None]:
         """What answers at the recorded socket; raises ``EmbeddedMismatch`` for another one."""

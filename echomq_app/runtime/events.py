@@ -1,0 +1,36 @@
+"""What loops tell: names and facts. Whoever starts a loop decides how they are worded."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Protocol
+
+
+class Event(StrEnum):
+    STARTED = "started"
+    CLAIMED = "claimed"
+    COMPLETED = "completed"
+    RETRIED = "retried"
+    BURIED = "buried"
+    RELEASED = "released"
+    DELAYED = "delayed"
+    LEASE_LOST = "lease_lost"
+    SETTLE_REFUSED = "settle_refused"
+    OUTCOME_DROPPED = "outcome_dropped"
+    CLAIM_LOST = "claim_lost"
+    QUEUE_BROKEN = "queue_broken"
+    SERVER_AWAY = "server_away"
+    SERVER_BACK = "server_back"
+    SWEPT = "swept"
+    DRAINING = "draining"
+    STOPPED = "stopped"
+
+
+class Report(Protocol):
+    """Takes an event and its facts: queue, job, task, seconds, counts, errors."""
+
+    def __call__(self, event: Event, /, **facts: object) -> None: ...
+
+
+def silent(_: Event, /, **facts: object) -> None:
+    """A report for nobody."""

@@ -1,0 +1,66 @@
+"""Drives a tick: waits as long as it says, wakes when it should, stops on a signal."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from types import FrameType
+from typing import Final
+
+from echomq_app.protocol import calls, replies
+from echomq_app.runtime.pump import Pump
+from echomq_app.runtime.threads import Bell
+from echomq_app.runtime.worker import Worker
+from echomq_app.wire.parking import Parking
+
+LEFT_AT_ONCE: Final = 130
+"""Exit code after a second signal."""
+
+
+def serve(worker: Worker, bell: Bell) -> None:
+    """Tick until the worker is done; between ticks park on the wake lists and the bell."""
+    lists = [queue.keys.wake for queue in worker.queues]
+    parking = Parking(worker.wire, lists, block_s=worker.options.beat.total_seconds())
+    woken: set[str] = set()
+    try:
+        while (pause := worker.tick(woken)) is not None:
+            woken = parking.wait(pause, park=worker.free > 0, bell=bell.fileno())
+            bell.hush()
+            if woken and worker.free == 0:
+                _hand_on(worker, woken)
+    finally:
+        parking.close()
+
+
+def _hand_on(worker: Worker, woken: set[str]) -> None:
+    """A token that reached a full worker belongs to an idle one."""
+    tokens = [
+        calls.command(key, "LPUSH", key, "1", read=replies.number) for key in sorted(woken)
+    ]
+    worker.wire.answer(tokens)
+
+
+def sweep(pump: Pump, bell: Bell) -> None:
+    """Tick until the pump is stopped."""
+    parking = Parking(pump.wire, [])
+    while (pause := pump.tick()) is not None:
+        parking.wait(pause, park=False, bell=bell.fileno())
+        bell.hush()
+
+
+def stop_on_signals(stop: Callable[[], None], bell: Bell) -> None:
+    """TERM and INT stop; a second one leaves at once, and leases lapse."""
+    seen = 0
+
+    def take(_: int, __: FrameType | None) -> None:
+        nonlocal seen
+        seen += 1
+        if seen > 1:
+            os._exit(LEFT_AT_ONCE)
+        stop()
+        bell.ring()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, take)
+
