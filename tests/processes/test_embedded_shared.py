@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from echomq_app.runtime.embedded import EmbeddedMismatch, EmbeddedServer
+from tests.eventually import eventually
 from tests.processes.embedded_folders import client, state_folder
 from tests.processes.embedded_peer import peers
 
@@ -107,3 +110,24 @@ def test_the_same_options_spelled_out_are_no_other_options(folder: Path) -> None
     assert EmbeddedServer(folder, options={"appendfsync": "everysec"}).ensure() == url
     with pytest.raises(EmbeddedMismatch):
         EmbeddedServer(folder, options={"maxmemory": "64mb"}).ensure()
+
+
+def test_stop_ends_its_server_even_when_others_start_the_next_one_at_once(folder: Path) -> None:
+    server = EmbeddedServer(folder, patience=timedelta(seconds=2))
+    server.ensure()
+    over = threading.Event()
+
+    def revive() -> None:
+        while not over.is_set():
+            EmbeddedServer(folder).ensure()
+
+    reviver = threading.Thread(target=revive)
+    reviver.start()
+    try:
+        for _ in range(3):
+            before = eventually(lambda: server.status().pid, message="the next server")
+            assert server.stop() is True
+            assert server.status().pid != before
+    finally:
+        over.set()
+        reviver.join()
