@@ -1,0 +1,32 @@
+"""A scene whose lossy wire is blocking or awaited, with every script loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from echomq_app.wire.link import Wire
+from tests.faults.scene import Scene
+from tests.servers.proxy import CuttingProxy
+from tests.servers.server import Server
+from tests.wire.links import AwaitedWire, Gap, load_all
+
+
+@pytest.fixture
+def gap() -> Gap:
+    """What happens between two sendings of the scene's lossy wire."""
+    return Gap()
+
+
+@pytest.fixture(params=["blocking", "awaited"])
+def scene(
+    request: pytest.FixtureRequest, engine_server: Server, proxy: CuttingProxy, gap: Gap
+) -> Iterator[Scene]:
+    load_all(engine_server)
+    if request.param == "blocking":
+        yield Scene(engine_server.client(), Wire(proxy.client(), sleep=gap))
+        return
+    wire = AwaitedWire(proxy.async_client(), gap=gap)
+    yield Scene(engine_server.client(), wire)
+    wire.close()
