@@ -170,12 +170,16 @@ class Queue:
     def remove(
         self, job_id: str, *, force: bool = False, label: str = "", receipt_for: timedelta = timedelta()
     ) -> bool:
-        """End a job's life; ``False`` when it is gone, ``Locked`` when held and not ``force``."""
+        """End a job's life; ``False`` when it is gone, ``Locked`` when held and not ``force``.
+
+        ``label`` is unique to this call. Safe to repeat: the receipt tells a resend from the removal
+        of the id's next life; without a receipt a resend takes whatever has the id by then.
+        """
         plan = plans.remove(
             self.keys,
             valid_job_id(job_id),
             force=force,
-            label=label,
+            label=label or new_label(),
             receipt_ms=whole_ms(receipt_for),
         )
         return self.wire.follow(plan)

@@ -10,15 +10,16 @@
 -- KEYS[6]  base        prefix  emq:{q}:
 -- ARGV[1]  id          text    the job's id
 -- ARGV[2]? force       flag    1: take it from its holder too
--- ARGV[3]? label       text    who removes it, for the receipt
+-- ARGV[3]? label       text    unique to this call, for the receipt, so that a resend is known
 -- ARGV[4]? receipt_ms  int     leave a receipt for so long; 0 or absent: nothing remains
 -- ARGV[5]? did         text    a deduplication key to release with it
 --
 -- REPLY  1           removed
--- REPLY  -1          gone: there is no such job; a ghost of it was cleared
+-- REPLY  -1          gone: there is no such job, a ghost of it was cleared; or this very call has ended it before
 -- ERROR  EMQLOCK     somebody holds the job
 local row, pending, active, schedule, dead, base = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local id, force, label, receipt_ms, did = ARGV[1], ARGV[2] == '1', ARGV[3] or '', tonumber(ARGV[4] or '0'), ARGV[5]
+if label ~= '' and ended_by(base, id, label) then return -1 end
 local fields = redis.pcall('HMGET', row, 'attempts', 'group', 'payload', 'lock')
 if fields.err then fields = {} end
 local held = redis.call('ZSCORE', active, id)

@@ -26,6 +26,12 @@ local function receipt_line(mark, token, until_ms, label)
   return mark .. ' ' .. token .. ' ' .. string.format('%.0f', until_ms) .. ' ' .. label
 end
 
+-- Whether what is kept of a job says that `label` ended it.
+local function ended_by(base, id, label)
+  local kept = redis.pcall('GET', base .. 'result:' .. id)
+  return type(kept) == 'string' and string.match(kept, '^%S+ %d+ %d+ ([^\n]*)') == label
+end
+
 -- Cut outcomes over the bound to their receipts, the soonest to expire first.
 local function bound_outcomes(base, limit, now)
   local count = redis.pcall('ZCARD', base .. 'outcomes')
