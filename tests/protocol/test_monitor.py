@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import redis
+
+from echomq_app.protocol.calls import Call
+from echomq_app.protocol.script import every_verb, script
+from tests.protocol import cases_admission, cases_queue, cases_settling
+from tests.protocol.cases import CASES, Case, is_answer
+from tests.protocol.scene import Scene
+from tests.protocol.watch import watching
+
+BEFORE_ANY_COMMAND = ("EMQKIND", "ERR")
+SOURCES = (cases_admission, cases_settling, cases_queue)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
+def test_a_script_touches_declared_keys_alone_and_answers_as_its_header_says(
+    scene: Scene, case: Case
+) -> None:
+    call = case.build(scene)
+    assert call.script is not None
+    assert call.verb == case.verb
+    scene.client.script_load(call.script.text)
+
+    with watching(scene.client) as watched:
+        reply = raw_reply(scene, call)
+
+    assert told(case, reply), reply
+    assert bool(watched.commands) != (case.answer in BEFORE_ANY_COMMAND)
+    if case.answer.isupper():
+        assert watched.writes(scene.client) == []
+    assert undeclared(call, watched.keys(scene.client)) == set()
+
+
+def raw_reply(scene: Scene, call: Call[Any]) -> Any:
+    """What the server answers; a refusal as its first word."""
+    assert call.script is not None
+    try:
+        return scene.client.evalsha(call.script.sha, len(call.keys), *call.keys, *call.args)
+    except redis.ResponseError as refusal:
+        return refusal
+
+
+def told(case: Case, reply: Any) -> bool:
+    if isinstance(reply, redis.ResponseError):
+        return str(reply).split()[0].lstrip("-") == case.answer or (
+            case.answer == "ERR" and f"{case.verb} takes" in str(reply)
+        )
+    return is_answer(case.answer, reply)
+
+
+def undeclared(call: Call[Any], touched: set[str]) -> set[str]:
+    """The keys that the call neither declares nor builds from the base that it declares."""
+    assert call.script is not None
+    bases = [
+        call.keys[slot.index - 1]
+        for slot in call.script.header.slots
+        if slot.table == "KEYS" and slot.kind == "prefix"
+    ]
+    declared = set(call.keys) - set(bases)
+    return {
+        key
+        for key in touched - declared
+        if not any(key.startswith(base) and key != base for base in bases)
+    }
+
+
+def test_every_script_has_a_case_for_every_answer_that_its_header_names() -> None:
+    shown = {verb: {case.answer for case in CASES if case.verb == verb} for verb in every_verb()}
+    named = {
+        verb: {shape for shape, _ in script(verb).header.replies}
+        | {code for code, _ in script(verb).header.errors}
+        for verb in every_verb()
+    }
+
+    assert shown == named
+
+
+def test_a_key_outside_the_base_would_be_seen(scene: Scene) -> None:
+    text = "redis.call('SET', KEYS[1] .. 'x', '1') redis.call('DEL', 'elsewhere') return 1"
+
+    with watching(scene.client) as watched:
+        scene.client.eval(text, 1, scene.keys.base)
+
+    assert watched.keys(scene.client) == {scene.key("x"), "elsewhere"}
