@@ -35,7 +35,8 @@ class AsyncWire:
 
     async def run(self, call: Call[T]) -> T:
         """One call, its value or its failure."""
-        return (await self.answer((call,)))[0].unwrap()
+        value: T = (await self.answer((call,)))[0].unwrap()
+        return value
 
     async def answer(self, calls: Sequence[Call[Any]]) -> list[Answer[Any]]:
         """Many calls in one pipeline without MULTI, each judged for itself."""
@@ -74,7 +75,7 @@ class AsyncWire:
             except BROKEN:
                 return
 
-    async def _send(self, step: Send) -> list[Any]:
+    async def _send(self, step: Send) -> list[Any] | None:
         commands = list(step.commands)
         try:
             if isinstance(self.client, RedisCluster):
@@ -84,13 +85,13 @@ class AsyncWire:
             await self._relearn()
             return [Lost(False, cause)] * len(commands)
         try:
-            return await _converse(connection, commands, asking=False)
+            return await self._send_on(connection, step, commands)
         finally:
             await self.client.connection_pool.release(connection)
 
     async def _send_to_node(
         self, client: RedisCluster, step: Send, commands: list[Command]
-    ) -> list[Any]:
+    ) -> list[Any] | None:
         await client.initialize()
         if step.node is None:
             node = client.get_node_from_key(step.key)
@@ -101,19 +102,31 @@ class AsyncWire:
             raise redis_errors.ConnectionError(f"the cluster has no node for {step.node or step.key}")
         connection = node.acquire_connection()
         try:
-            return await _converse(connection, commands, asking=step.node is not None)
+            return await self._send_on(connection, step, commands)
         finally:
             node.release(connection)
+
+    async def _send_on(
+        self, connection: Any, step: Send, commands: list[Command]
+    ) -> list[Any] | None:
+        try:
+            await connection.connect()
+        except BROKEN as cause:
+            return [Lost(False, cause)] * len(commands)
+        connection.register_connect_callback(self._on_reconnect)
+        if step.behind_fence and not self.bus.fenced:
+            return None
+        return await _converse(connection, commands, asking=step.node is not None)
+
+    def _on_reconnect(self, _: object) -> None:
+        """The server that a connection reaches now may be another one: its fence is not known."""
+        self.bus.fenced = False
 
 
 async def _converse(connection: Any, commands: list[Command], *, asking: bool) -> list[Any]:
     replies: list[Any] = []
     sent = [word for command in commands for word in (("ASKING",), command)] if asking else commands
     try:
-        try:
-            await connection.connect()
-        except BROKEN as cause:
-            return [Lost(False, cause)] * len(commands)
         await connection.send_packed_command(connection.pack_commands(sent))
         for _ in sent:
             replies.append(await _read_reply(connection))

@@ -39,12 +39,16 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Send commands in one go to the node that holds ``key``; take back one answer each."""
+    """Send commands in one go to the node that holds ``key``; take back one answer each.
+
+    ``None`` instead of answers: nothing was sent, as ``behind_fence`` and the fence is not known.
+    """
 
     key: str
     commands: Sequence[Command]
     node: str | None = None
     """``host:port`` that an ASK named, which also wants ASKING first."""
+    behind_fence: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +144,10 @@ class _Exchange:
         verdicts: dict[int, Verdict] = {}
         for batch, node in self._batches():
             commands = [as_command(self.calls[index]) for index in batch]
-            replies = yield Send(self.calls[batch[0]].keys[0], commands, node)
+            replies = yield Send(self.calls[batch[0]].keys[0], commands, node, behind_fence=True)
+            if replies is None:
+                verdicts.update(dict.fromkeys(batch, Verdict.UNFENCED))
+                continue
             for index, reply in zip(batch, replies, strict=True):
                 self._asked.pop(index, None)
                 verdict = self._take(index, reply)

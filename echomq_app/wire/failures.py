@@ -29,6 +29,8 @@ class Verdict(Enum):
     MOVED = auto()
     ASK = auto()
     UNLOADED = auto()
+    UNFENCED = auto()
+    """Nothing was sent: a connection is new, and what it reaches may be another server."""
 
 
 _REFUSALS: Final = {

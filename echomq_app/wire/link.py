@@ -92,7 +92,7 @@ class Wire:
         if self._revive is not None:
             self._revive()
 
-    def _send(self, step: Send) -> list[Any]:
+    def _send(self, step: Send) -> list[Any] | None:
         commands = list(step.commands)
         try:
             pool = self.pool_for(step.key, step.node)
@@ -101,9 +101,16 @@ class Wire:
             self._recover()
             return [Lost(False, cause)] * len(commands)
         try:
+            connection.register_connect_callback(self._on_reconnect)
+            if step.behind_fence and not self.bus.fenced:
+                return None
             return _converse(connection, commands, asking=step.node is not None)
         finally:
             pool.release(connection)
+
+    def _on_reconnect(self, _: object) -> None:
+        """The server that a connection reaches now may be another one: its fence is not known."""
+        self.bus.fenced = False
 
     def pool_for(self, key: str, node: str | None = None) -> Any:
         """The connection pool of the node that holds ``key``, or of ``node`` (``host:port``)."""
