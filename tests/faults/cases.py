@@ -99,7 +99,7 @@ CASES: Final[dict[str, Case]] = {
     ),
     "schedule": Case(
         arrange=Scene.new_job,
-        act=lambda scene, job: scene.lossy.schedule_in(*job, AT_ONCE),
+        act=lambda scene, job: scene.lossy.schedule_in(job[0], job[1], AT_ONCE),
         result=Admission.ADMITTED,
         resent=Admission.ADMITTED,
         raced=Admission.ADMITTED,
@@ -291,9 +291,7 @@ CASES: Final[dict[str, Case]] = {
         raced=State.DONE,
         runs=1,
     ),
-    "counts": Case(
-        arrange=Scene.waiting, act=_counts, result=1, resent=1, raced=0, runs=1
-    ),
+    "counts": Case(arrange=Scene.waiting, act=_counts, result=1, resent=1, raced=0, runs=1),
     "read_rows": Case(
         arrange=Scene.waiting, act=_page, result=True, resent=True, raced=True, runs=1
     ),

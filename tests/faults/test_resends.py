@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -13,7 +14,15 @@ from echomq_app.protocol.states import Admission, Completion, Requeued, Retried,
 from echomq_app.service.queue import new_label
 from echomq_app.service.records import Lease
 from tests.eventually import eventually
-from tests.faults.scene import AT_ONCE, LEASE, RECEIPT_MS, Scene, new_payload, outcome_of, receipt_of
+from tests.faults.scene import (
+    AT_ONCE,
+    LEASE,
+    RECEIPT_MS,
+    Scene,
+    new_payload,
+    outcome_of,
+    receipt_of,
+)
 from tests.foreign import seed_claim, seed_enqueue
 from tests.servers.proxy import CuttingProxy
 from tests.wire.links import Gap, runs
@@ -137,7 +146,7 @@ def test_a_claim_is_never_resent_and_its_job_comes_back_by_its_lease(
 ) -> None:
     first, second = scene.waiting(), scene.waiting()
     brief = timedelta(milliseconds=50)
-    claims = {
+    claims: dict[str, Callable[[], object]] = {
         "claim": lambda: scene.lossy.claim(brief, "mine"),
         "claim_many": lambda: scene.lossy.claim_many(brief, 1, "mine"),
         "beat": lambda: scene.lossy.wire.run(
@@ -178,7 +187,9 @@ def test_a_complete_that_is_resent_reads_another_holders_end_from_the_receipt(
     assert scene.hand.ran == {held.job_id: 1}
 
 
-def test_a_complete_keep_that_is_resent_keeps_one_outcome(scene: Scene, proxy: CuttingProxy) -> None:
+def test_a_complete_keep_that_is_resent_keeps_one_outcome(
+    scene: Scene, proxy: CuttingProxy
+) -> None:
     held = scene.held()
     proxy.cut_before_reply(runs("complete_keep"))
 
@@ -211,7 +222,7 @@ def test_an_old_token_cannot_settle_the_next_life_of_its_id(verb: str, scene: Sc
     scene.direct.complete(held, receipt_of(held))
     life = next_life(scene, held.job_id)
     assert life.token == held.token
-    settle = {
+    settle: dict[str, Callable[[], object]] = {
         "complete": lambda: scene.lossy.complete(held),
         "retry": lambda: scene.lossy.retry(held, delay=AT_ONCE, max_attempts=1, error="old"),
         "release": lambda: scene.lossy.release(held),
@@ -247,7 +258,7 @@ def test_a_settle_that_is_resent_hears_that_it_has_happened(
 ) -> None:
     held = scene.held()
     proxy.cut_before_reply(runs(verb))
-    settle = {
+    settle: dict[str, Callable[[], object]] = {
         "retry": lambda: scene.lossy.retry(held, delay=LEASE, max_attempts=3, error="boom"),
         "release": lambda: scene.lossy.release(held),
         "delay": lambda: scene.lossy.delay(held, LEASE),
@@ -268,7 +279,7 @@ def test_a_settle_that_is_resent_leaves_the_next_holder_alone(
     held = scene.held()
     others: list[Lease] = []
     gap.meanwhile = lambda: others.append(scene.hand.take())
-    settle = {
+    settle: dict[str, Callable[[], object]] = {
         "complete": lambda: scene.lossy.complete(held),
         "retry": lambda: scene.lossy.retry(held, delay=AT_ONCE, max_attempts=3, error="boom"),
         "release": lambda: scene.lossy.release(held),
@@ -382,7 +393,8 @@ def test_the_settles_of_a_pipeline_are_resent_and_its_claim_is_not(
     held = [scene.held() for _ in range(3)]
     scene.waiting()
     pipeline = [
-        calls.complete(scene.keys, one.job_id, one.token, one.label, receipt_of(one)) for one in held
+        calls.complete(scene.keys, one.job_id, one.token, one.label, receipt_of(one))
+        for one in held
     ]
     claim = calls.claim_many(scene.keys, 60_000, 1, new_label())
     proxy.cut_before_reply(lambda words: words[-1] == held[1].job_id.encode())

@@ -1,4 +1,4 @@
-"""Wires for tests: blocking, awaited behind a blocking face, and what happens between two sendings."""
+"""Wires for tests, blocking and awaited, and what happens between two of their sendings."""
 
 from __future__ import annotations
 
