@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Callable
 from functools import cache
 from typing import Any
+from urllib.parse import quote
 
 from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
@@ -97,7 +98,7 @@ def _client(found: Settings) -> tuple[clients.Client, Callable[[], object] | Non
     client = _alias_client(connection)
     server = embedded_server()
     path = client.connection_pool.connection_kwargs.get("path")  # type: ignore[union-attr]
-    if path is not None and server.url == f"unix://{path}":
+    if path is not None and server.url == f"unix://{quote(path)}":
         return client, server.ensure
     return client, None
 

@@ -79,6 +79,13 @@ def _tls(parts: SplitResult) -> dict[str, Any]:
     return {"ssl": True} if parts.scheme.startswith("rediss") else {}
 
 
+def check_url(url: str) -> None:
+    """Raise ``ImproperlyConfigured`` when ``url`` cannot be read; nothing is connected."""
+    parts = _split(url)
+    if parts.scheme in SENTINEL:
+        _service(parts)
+
+
 def client_from_url(url: str) -> Client:
     """A blocking client for ``url``; ``ImproperlyConfigured`` when it cannot be read."""
     parts = _split(url)

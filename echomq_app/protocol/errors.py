@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
 
 
 class EchoMQError(Exception):
@@ -115,11 +116,26 @@ class IdCollision(EchoMQError):
         self.queue = queue
 
 
-class EnqueueFailed(EchoMQError):
-    """An admission could not be sent in the time given; it carries what is needed to send it again."""
+class UnsentJob(NamedTuple):
+    """A job that a caller knows and the server may not: enough to send it again."""
 
-    def __init__(self, message: str, *, job_id: str, queue: str, payload: bytes) -> None:
-        super().__init__(message)
-        self.job_id = job_id
-        self.queue = queue
-        self.payload = payload
+    queue: str
+    job_id: str
+    payload: bytes
+
+
+class EnqueueFailed(EchoMQError):
+    """Admissions that could not be sent in the time given, with what is needed to send them again.
+
+    ``job_id``, ``queue`` and ``payload`` are those of the first of ``jobs``.
+    """
+
+    def __init__(self, jobs: Sequence[UnsentJob], why: str) -> None:
+        first = jobs[0]
+        others = f" and {len(jobs) - 1} more" if len(jobs) > 1 else ""
+        super().__init__(
+            f"job {first.job_id} on queue {first.queue!r}{others} may not have been enqueued: {why}. "
+            "Send the same ids and payloads again: what was admitted already is not admitted twice"
+        )
+        self.jobs = tuple(jobs)
+        self.queue, self.job_id, self.payload = first

@@ -1,0 +1,132 @@
+"""The ``django.tasks`` backend: ``"BACKEND": "echomq_app.backend.EchoMQBackend"``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.core.checks import CheckMessage
+
+from echomq_app import checks
+from echomq_app.backend import results
+from echomq_app.backend.outbox import Parcel, is_open, post, send, send_again
+from echomq_app.compat import (
+    BaseTaskBackend,
+    Task,
+    TaskResult,
+    TaskResultDoesNotExist,
+    TaskResultStatus,
+    task_enqueued,
+)
+from echomq_app.conf import echomq_settings
+from echomq_app.connections import minter, queue_named, server_bus, wire
+from echomq_app.protocol import calls, payload, replies
+from echomq_app.protocol.errors import EnqueueFailed, IdCollision
+from echomq_app.protocol.ids import is_branded, minted_ms
+from echomq_app.service.records import moment
+
+MOST_MINTS = 8
+
+
+class EchoMQBackend(BaseTaskBackend):
+    """Enqueues on EchoMQ queues; results are read while the job lives and from its kept outcome.
+
+    ``OPTIONS``: ``enqueue_on_commit`` (bool) overrides ``ECHOMQ["ENQUEUE_ON_COMMIT"]``.
+    """
+
+    supports_defer = True
+    supports_async_task = True
+    supports_get_result = True
+
+    def enqueue(self, task: Task[..., Any], args: Any, kwargs: Any) -> TaskResult[Any]:
+        """Enqueue now, or when the open transactions have committed; the id is known at once.
+
+        Raises ``EnqueueFailed`` with ids and payloads when the server cannot be reached in time;
+        on commit it is raised by the block that commits.
+        """
+        self.validate_task(task)
+        parcel = self._pack(task, args, kwargs)
+        if self.enqueue_on_commit and is_open():
+            post(parcel)
+            return parcel.result
+        for _ in range(MOST_MINTS):
+            try:
+                send([parcel])
+                return parcel.result
+            except IdCollision:
+                parcel = self._pack(task, args, kwargs)
+        raise IdCollision(parcel.job_id, parcel.queue)
+
+    def resend(self, failed: EnqueueFailed) -> None:
+        """Send again what an ``EnqueueFailed`` carries; what was admitted is not admitted twice."""
+        send_again(failed.jobs)
+
+    @property
+    def enqueue_on_commit(self) -> bool:
+        return bool(self.options.get("enqueue_on_commit", echomq_settings().enqueue_on_commit))
+
+    def _pack(self, task: Task[..., Any], args: Any, kwargs: Any) -> Parcel:
+        job_id = minter().mint()
+        result: TaskResult[Any] = TaskResult(
+            task=task,
+            id=job_id,
+            status=TaskResultStatus.READY,
+            enqueued_at=moment(minted_ms(job_id)),
+            started_at=None,
+            finished_at=None,
+            last_attempted_at=None,
+            args=args,
+            kwargs=kwargs,
+            backend=self.alias,
+            errors=[],
+            worker_ids=[],
+        )
+        raw = payload.encode(
+            payload.TaskPayload(
+                task=task.module_path, args=result.args, kwargs=result.kwargs, priority=task.priority
+            ),
+            limit=echomq_settings().max_payload_bytes,
+        )
+        return Parcel(
+            queue=task.queue_name,
+            job_id=job_id,
+            payload=raw,
+            run_after=_aware(task.run_after),
+            result=result,
+            tell=self._tell,
+        )
+
+    def _tell(self, result: TaskResult[Any]) -> None:
+        task_enqueued.send(type(self), task_result=result)
+
+    def get_result(self, result_id: str) -> TaskResult[Any]:
+        """The result of a job that lives or whose outcome is kept, else ``TaskResultDoesNotExist``."""
+        queue = self._find(result_id) if is_branded(result_id) else None
+        result = None
+        if queue is not None:
+            result = results.from_details(queue_named(queue).job(result_id), self.alias)
+        if result is None:
+            raise TaskResultDoesNotExist(result_id)
+        return result
+
+    def _find(self, job_id: str) -> str | None:
+        """The queue that knows the job, in one round trip."""
+        names: Sequence[str] = sorted(self.queues) or server_bus().known_queues()
+        asked = []
+        for name in names:
+            keys = queue_named(name).keys
+            row, result = keys.row(job_id), keys.result(job_id)
+            asked.append(calls.command(row, "EXISTS", row, result, read=replies.held))
+        for name, answer in zip(names, wire().answer(asked), strict=True):
+            if answer.unwrap():
+                return name
+        return None
+
+    def check(self, **kwargs: Any) -> list[CheckMessage]:
+        return checks.check_backend(self.alias, self.queues, self.options)
+
+
+def _aware(when: datetime | None) -> datetime | None:
+    """``USE_TZ = False`` gives naive local times."""
+    return when.astimezone() if when is not None and when.tzinfo is None else when

@@ -1,0 +1,54 @@
+"""The one place that words what loops tell: a line an event, its facts as ``key=value``."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Final
+
+from echomq_app.runtime.events import Event
+
+_WORDS: Final[dict[Event, tuple[int, str]]] = {
+    Event.STARTED: (logging.INFO, "started"),
+    Event.CLAIMED: (logging.DEBUG, "job claimed"),
+    Event.COMPLETED: (logging.INFO, "job done"),
+    Event.RETRIED: (logging.WARNING, "job failed, will be tried again"),
+    Event.BURIED: (logging.ERROR, "job is dead"),
+    Event.RELEASED: (logging.INFO, "job given back"),
+    Event.DELAYED: (logging.WARNING, "job parked for later, not counted as an attempt"),
+    Event.LEASE_LOST: (logging.ERROR, "lease lost: another worker may run the job"),
+    Event.SETTLE_REFUSED: (logging.ERROR, "outcome refused: the job is no longer held here"),
+    Event.OUTCOME_DROPPED: (logging.ERROR, "outcome not sent"),
+    Event.CLAIM_LOST: (logging.WARNING, "answer to a claim lost: its jobs come back by their lease"),
+    Event.QUEUE_BROKEN: (logging.ERROR, "queue cannot be worked"),
+    Event.SERVER_AWAY: (logging.ERROR, "server does not answer, trying again"),
+    Event.SERVER_BACK: (logging.INFO, "server answers again"),
+    Event.SWEPT: (logging.INFO, "swept"),
+    Event.DRAINING: (logging.INFO, "draining: nothing more is claimed"),
+    Event.STOPPED: (logging.INFO, "stopped"),
+}
+
+
+class LineReport:
+    """Writes events to a logger; facts ride along as ``echomq`` on the record."""
+
+    def __init__(self, logger: logging.Logger) -> None:
+        self._logger = logger
+
+    def __call__(self, event: Event, /, **facts: object) -> None:
+        level, words = _WORDS[event]
+        if self._logger.isEnabledFor(level):
+            self._logger.log(
+                level, "%s %s", words, _facts(facts), extra={"echomq": {"event": event, **facts}}
+            )
+
+
+def _facts(facts: dict[str, object]) -> str:
+    return " ".join(f"{name}={_value(value)}" for name, value in facts.items())
+
+
+def _value(value: object) -> str:
+    """Bare when it is one plain word, else as JSON, so that a line stays one line."""
+    text = str(value)
+    plain = bool(text) and all(one.isalnum() or one in "_-.:/{}" for one in text)
+    return text if plain else json.dumps(text[:500], ensure_ascii=False)

@@ -1,0 +1,43 @@
+"""``manage.py emq_reaper``: give back what dead workers held, and move what is due."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+from django.utils.translation import gettext as _
+
+from echomq_app.management.arguments import queues_to_serve, report_for, seconds, started
+from echomq_app.runtime.events import Event
+from echomq_app.runtime.loop import stop_on_signals, sweep
+from echomq_app.runtime.pump import Pump
+from echomq_app.runtime.threads import Bell
+
+
+class Command(BaseCommand):
+    """Runs no task; any number may run beside workers."""
+
+    help = _("Promote and reap alone: give back lapsed jobs, move due ones. Ctrl-C stops.")
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        add = parser.add_argument
+        add("--queue", action="append", dest="queues", metavar="NAME", help=_("queue to sweep"))
+        add("--beat", type=seconds, default=timedelta(seconds=1), help=_("how often to look"))
+        add("--once", action="store_true", help=_("sweep once and leave"))
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        queues = queues_to_serve(options["queues"])
+        report = report_for("reaper", options["verbosity"])
+        facts = started(queues)
+        pump = Pump(queues[0].wire, queues, beat=options["beat"], report=report)
+        bell = Bell()
+        stop_on_signals(pump.stop, bell)
+        names = ",".join(queue.name for queue in queues)
+        report(Event.STARTED, queues=names, **facts)
+        if options["once"]:
+            while pump.tick() == 0.0:
+                continue
+        else:
+            sweep(pump, bell)
+        report(Event.STOPPED, queues=names)
