@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 from django.core.exceptions import ImproperlyConfigured
 
-from echomq_app.conf import EMBEDDED, Settings, read_settings
+from echomq_app.conf import Settings, read_settings
 from echomq_app.connections import clients, shared
 from echomq_app.protocol.errors import InvalidQueueName
 from echomq_app.protocol.keyspace import valid_queue_name

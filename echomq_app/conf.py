@@ -130,7 +130,9 @@ class Settings:
     embedded: EmbeddedSettings = field(default_factory=EmbeddedSettings)
     fence: FenceSettings = field(default_factory=FenceSettings)
     node_id: int | None = _setting(
-        None, _whole(0, MAX_NODE), "This process's node in job ids; by default drawn from the server."
+        None,
+        _whole(0, MAX_NODE),
+        "This process's node in job ids; by default drawn from the server.",
     )
     lease: timedelta = _setting(
         timedelta(seconds=60), _span(1), "How long a claim lasts between two heartbeats."
@@ -151,7 +153,9 @@ class Settings:
     result_ttl: timedelta = _setting(
         timedelta(hours=1), _span(0), "How long a result can be read; 0 keeps none."
     )
-    max_results: int = _setting(10_000, _whole(1), "Results kept a queue; the soonest to expire go.")
+    max_results: int = _setting(
+        10_000, _whole(1), "Results kept a queue; the soonest to expire go."
+    )
     max_payload_bytes: int = _setting(
         1 << 20, _whole(64), "Largest encoded payload; keep big data elsewhere and pass its key."
     )

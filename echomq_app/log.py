@@ -19,7 +19,10 @@ _WORDS: Final[dict[Event, tuple[int, str]]] = {
     Event.LEASE_LOST: (logging.ERROR, "lease lost: another worker may run the job"),
     Event.SETTLE_REFUSED: (logging.ERROR, "outcome refused: the job is no longer held here"),
     Event.OUTCOME_DROPPED: (logging.ERROR, "outcome not sent"),
-    Event.CLAIM_LOST: (logging.WARNING, "answer to a claim lost: its jobs come back by their lease"),
+    Event.CLAIM_LOST: (
+        logging.WARNING,
+        "answer to a claim lost: its jobs come back by their lease",
+    ),
     Event.QUEUE_BROKEN: (logging.ERROR, "queue cannot be worked"),
     Event.SERVER_AWAY: (logging.ERROR, "server does not answer, trying again"),
     Event.SERVER_BACK: (logging.INFO, "server answers again"),

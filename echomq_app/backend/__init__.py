@@ -84,7 +84,10 @@ class EchoMQBackend(BaseTaskBackend):
         )
         raw = payload.encode(
             payload.TaskPayload(
-                task=task.module_path, args=result.args, kwargs=result.kwargs, priority=task.priority
+                task=task.module_path,
+                args=result.args,
+                kwargs=result.kwargs,
+                priority=task.priority,
             ),
             limit=echomq_settings().max_payload_bytes,
         )

@@ -79,7 +79,7 @@ class TaskRunner:
             if task.takes_context:
                 args.insert(0, EchoMQContext(task_result=result, held=held))
             value = _as_json(task, task.call(*args, **read.kwargs))
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001  # a user's task may raise anything
             return self._failed(held, read, task, result, error)
         self._finish(sender, result, TaskResultStatus.SUCCESSFUL, value)
         report = OutcomeReport(
@@ -121,10 +121,10 @@ class TaskRunner:
 
     def backoff(self, attempt: int) -> timedelta:
         """Half to all of ``base`` doubled for each attempt so far, up to the cap."""
-        longest = min(
-            self.settings.backoff_base * 2 ** min(attempt - 1, 40), self.settings.backoff_cap
-        )
-        return longest * random.uniform(0.5, 1.0)
+        base, cap = self.settings.backoff_base, self.settings.backoff_cap
+        doubled = base.total_seconds() * 2.0 ** min(attempt - 1, 40)
+        longest = min(doubled, cap.total_seconds())
+        return timedelta(seconds=longest * random.uniform(0.5, 1.0))
 
     def _finish(
         self, sender: type[Any], result: TaskResult[Any], status: TaskResultStatus, value: Any

@@ -48,6 +48,7 @@ class OutcomeReport:
 
 
 def failure(held: Held, error: BaseException, at_ms: int) -> ErrorReport:
+    """The report of a failed attempt, its texts capped."""
     kind = type(error)
     return ErrorReport(
         at=at_ms,
@@ -62,12 +63,14 @@ def failure(held: Held, error: BaseException, at_ms: int) -> ErrorReport:
 
 def read_failure(raw: bytes) -> ErrorReport | None:
     """A report that a worker of ours wrote; ``None`` for anything else."""
-    return _read(ErrorReport, raw)
+    found: ErrorReport | None = _read(ErrorReport, raw)
+    return found
 
 
 def read_outcome(raw: bytes) -> OutcomeReport | None:
     """An outcome that a worker of ours wrote; ``None`` for anything else."""
-    return _read(OutcomeReport, raw)
+    found: OutcomeReport | None = _read(OutcomeReport, raw)
+    return found
 
 
 def _read(kind: Any, raw: bytes) -> Any:

@@ -149,6 +149,7 @@ def async_queue_named(name: str) -> AsyncQueue:
 
 
 def server_bus() -> ServerBus:
+    """The verbs that no single queue owns, on the configured server."""
     return ServerBus(wire())
 
 

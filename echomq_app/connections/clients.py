@@ -27,6 +27,7 @@ AsyncClient = redis.asyncio.Redis | AsyncRedisCluster
 
 
 def is_url(connection: str) -> bool:
+    """Whether a connection is a URL and not an alias."""
     return "://" in connection
 
 
@@ -63,7 +64,9 @@ def _credentials(parts: SplitResult) -> dict[str, Any]:
 
 def _query(parts: SplitResult) -> dict[str, Any]:
     """``?name=value`` options of a cluster or sentinel URL; whole numbers are read as numbers."""
-    return {name: int(value) if value.isdigit() else value for name, value in parse_qsl(parts.query)}
+    return {
+        name: int(value) if value.isdigit() else value for name, value in parse_qsl(parts.query)
+    }
 
 
 def _service(parts: SplitResult) -> tuple[str, int]:

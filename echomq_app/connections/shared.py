@@ -22,7 +22,9 @@ def alias_place(alias: str) -> Place:
     """Where a django-redis alias lives; ``ImproperlyConfigured`` when it is none."""
     config = settings.CACHES.get(alias)
     if config is None or not str(config.get("BACKEND", "")).startswith(_DJANGO_REDIS):
-        have = [k for k, v in settings.CACHES.items() if str(v["BACKEND"]).startswith(_DJANGO_REDIS)]
+        have = [
+            k for k, v in settings.CACHES.items() if str(v["BACKEND"]).startswith(_DJANGO_REDIS)
+        ]
         raise ImproperlyConfigured(
             f'ECHOMQ["CONNECTION"] is {alias!r}, which is no django-redis alias in CACHES; there '
             f"{'are ' + ', '.join(have) if have else 'is none'}. Name one, or a URL, or 'embedded'."

@@ -48,9 +48,7 @@ def queues_to_serve(names: Sequence[str] | None) -> list[Queue]:
     """The queues named, or all that the settings name."""
     wanted = list(dict.fromkeys(names or echomq_settings().queues))
     if not wanted:
-        raise CommandError(
-            _("No queue: name one with --queue, or QUEUES in TASKS or ECHOMQ.")
-        )
+        raise CommandError(_("No queue: name one with --queue, or QUEUES in TASKS or ECHOMQ."))
     try:
         return [queue_named(name) for name in wanted]
     except InvalidQueueName as error:
@@ -83,4 +81,3 @@ def report_for(name: str, verbosity: int) -> Report:
     level = {0: logging.ERROR, 1: logging.INFO}.get(verbosity, logging.DEBUG)
     logger.setLevel(level)
     return LineReport(logger)
-

@@ -102,7 +102,9 @@ def capped_error(text: str) -> str:
         return raw.decode()
     cut = b"\n[...]\n"
     half = (MAX_ERROR_BYTES - len(cut)) // 2
-    return raw[:half].decode("utf-8", "ignore") + cut.decode() + raw[-half:].decode("utf-8", "ignore")
+    return (
+        raw[:half].decode("utf-8", "ignore") + cut.decode() + raw[-half:].decode("utf-8", "ignore")
+    )
 
 
 def enqueue(keys: QueueKeys, job_id: str, payload: bytes) -> Call[Admission]:
@@ -132,7 +134,9 @@ def bulk_chunks(jobs: Sequence[tuple[str, bytes]]) -> list[Sequence[tuple[str, b
     chunks: list[Sequence[tuple[str, bytes]]] = []
     start = size = 0
     for index, (_, payload) in enumerate(jobs):
-        if index > start and (index - start >= MAX_BULK_JOBS or size + len(payload) > MAX_BULK_BYTES):
+        if index > start and (
+            index - start >= MAX_BULK_JOBS or size + len(payload) > MAX_BULK_BYTES
+        ):
             chunks.append(jobs[start:index])
             start, size = index, 0
         size += len(payload)
@@ -191,9 +195,7 @@ def claim_many(
     )
 
 
-def beat(
-    keys: QueueKeys, *, batch: int, lease: int, size: int, label: str
-) -> Call[replies.Beat]:
+def beat(keys: QueueKeys, *, batch: int, lease: int, size: int, label: str) -> Call[replies.Beat]:
     """Reap, promote, trim and claim in one script; with ``size`` 0 nothing is claimed."""
     return _scripted(
         "beat",
@@ -260,7 +262,9 @@ def release(keys: QueueKeys, job_id: str, token: int, label: str = "") -> Call[N
     return _scripted("release", names, (job_id, _token(token), label), replies.nothing)
 
 
-def delay_in(keys: QueueKeys, job_id: str, token: int, delay_ms: int, label: str = "") -> Call[None]:
+def delay_in(
+    keys: QueueKeys, job_id: str, token: int, delay_ms: int, label: str = ""
+) -> Call[None]:
     """Park a held job for ``delay_ms``; the claim does not count."""
     return _delay(keys, job_id, token, "in", delay_ms, label)
 
@@ -356,7 +360,11 @@ def progress(keys: QueueKeys, job_id: str, text: str) -> Call[bool]:
 
 
 def add_log(
-    keys: QueueKeys, job_id: str, line: str, keep: int | None = None, keep_ms: int | None = SUBKEY_MS
+    keys: QueueKeys,
+    job_id: str,
+    line: str,
+    keep: int | None = None,
+    keep_ms: int | None = SUBKEY_MS,
 ) -> Call[int | None]:
     """Append to a job's log; how many lines are kept, ``None`` when the job is gone."""
     args = (
@@ -387,5 +395,5 @@ def command(key: str, *words: Word, read: Callable[[Any], T]) -> Call[T]:
 
 def read_rows(keys: QueueKeys, job_ids: Sequence[str], cut: int) -> Call[list[replies.Row]]:
     """The rows of a page; payloads and errors cut to ``cut`` bytes."""
-    args = (_whole("cut", cut, 0), *(valid_job_id(job_id) for job_id in job_ids))
+    args: list[Word] = [_whole("cut", cut, 0), *(valid_job_id(job_id) for job_id in job_ids)]
     return _scripted("read_rows", (keys.base,), args, replies.rows)

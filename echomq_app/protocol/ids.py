@@ -74,9 +74,7 @@ def _payload(snowflake: int) -> str:
 def is_branded(value: object) -> bool:
     """Say whether ``value`` is a well-formed id of any namespace."""
     return (
-        isinstance(value, str)
-        and _BRANDED.fullmatch(value) is not None
-        and value[3:] <= _LARGEST
+        isinstance(value, str) and _BRANDED.fullmatch(value) is not None and value[3:] <= _LARGEST
     )
 
 
@@ -235,4 +233,3 @@ def _valid_node(node: int) -> int:
     if not 0 <= node <= MAX_NODE:
         raise InvalidInput(f"a node id is 0 to {MAX_NODE}; got {node}")
     return node
-

@@ -24,7 +24,9 @@ def valid_queue_name(name: object) -> str:
     if not isinstance(name, str):
         raise InvalidQueueName(f"a queue name is text; got {type(name).__name__} {name!r:.60}")
     if not name:
-        raise InvalidQueueName("a queue name is not empty: an empty hash tag has no slot of its own")
+        raise InvalidQueueName(
+            "a queue name is not empty: an empty hash tag has no slot of its own"
+        )
     if name == _RESERVED:
         raise InvalidQueueName("the queue name 'emq' is the protocol's own; choose another")
     if _FORBIDDEN.intersection(name):
@@ -61,7 +63,17 @@ class QueueKeys:
         put = object.__setattr__
         put(self, "name", name)
         put(self, "base", base)
-        for kind in ("pending", "active", "schedule", "dead", "meta", "wake", "done", "expire", "events"):
+        for kind in (
+            "pending",
+            "active",
+            "schedule",
+            "dead",
+            "meta",
+            "wake",
+            "done",
+            "expire",
+            "events",
+        ):
             put(self, kind, base + kind)
 
     def row(self, job_id: str) -> str:

@@ -49,30 +49,37 @@ class Counts(NamedTuple):
 
 
 def text(raw: Any) -> str:
+    """Bytes as UTF-8; what is not UTF-8 is replaced."""
     return raw.decode("utf-8", "replace") if isinstance(raw, bytes) else str(raw)
 
 
 def nothing(_: Any) -> None:
+    """A reply that says only that it happened."""
     return None
 
 
 def number(raw: Any) -> int:
+    """A whole number."""
     return int(raw)
 
 
 def number_or_gone(raw: Any) -> int | None:
+    """A count, ``None`` for the protocol's -1."""
     return None if int(raw) < 0 else int(raw)
 
 
 def held(raw: Any) -> bool:
+    """Whether there was such a job: above zero."""
     return int(raw) > 0
 
 
 def paused(raw: Any) -> bool:
+    """Any value at all is paused."""
     return raw is not None
 
 
 def job_ids(raw: Any) -> list[JobId]:
+    """A list of ids."""
     return [JobId(text(item)) for item in raw]
 
 
@@ -81,34 +88,42 @@ _REQUEUES = {1: Requeued.REQUEUED, 0: Requeued.NOT_DEAD, -1: Requeued.GONE}
 
 
 def admission(raw: Any) -> Admission:
+    """An admission's verdict."""
     return _ADMISSIONS[int(raw)]
 
 
 def admissions(raw: Any) -> list[Admission]:
+    """A verdict for each job of a bulk."""
     return [_ADMISSIONS[int(item)] for item in raw]
 
 
 def requeued(raw: Any) -> Requeued:
+    """A requeue's verdict."""
     return _REQUEUES[int(raw)]
 
 
 def requeues(raw: Any) -> list[Requeued]:
+    """A verdict for each job of a bulk."""
     return [_REQUEUES[int(item)] for item in raw]
 
 
 def completion(raw: Any) -> Completion:
+    """Finished, or gone."""
     return Completion.COMPLETED if int(raw) == 1 else Completion.GONE
 
 
 def retried(raw: Any) -> Retried:
+    """Where the job went."""
     return Retried(text(raw))
 
 
 def state(raw: Any) -> State:
+    """A state's word."""
     return State(text(raw))
 
 
 def claimed(raw: Any) -> Claimed | None:
+    """The seed's triple, or nothing."""
     return Claimed(JobId(text(raw[0])), raw[1], int(raw[2])) if raw else None
 
 
@@ -117,6 +132,7 @@ def _counted(raw: Any) -> int:
 
 
 def claims(raw: Any) -> list[Claimed]:
+    """The jobs of a batch claim."""
     return [
         Claimed(JobId(text(item[0])), item[1], int(item[2]), _counted(item[3]), _counted(item[4]))
         for item in raw
@@ -124,9 +140,14 @@ def claims(raw: Any) -> list[Claimed]:
 
 
 def beat(raw: Any) -> Beat:
+    """What a beat did and claimed."""
     reaped, promoted, trimmed, next_ms, jobs = raw
     return Beat(
-        int(reaped), int(promoted), int(trimmed), None if next_ms < 0 else int(next_ms), claims(jobs)
+        int(reaped),
+        int(promoted),
+        int(trimmed),
+        None if next_ms < 0 else int(next_ms),
+        claims(jobs),
     )
 
 
@@ -135,6 +156,7 @@ def _ms(raw: Any) -> int | None:
 
 
 def counts(raw: Any) -> Counts:
+    """A queue's numbers in the script's order."""
     oldest = text(raw[9])
     pending, active, schedule, dead, done, completed, failed, laned = map(int, raw[:8])
     return Counts(
@@ -172,6 +194,7 @@ class Row(NamedTuple):
 
 
 def rows(raw: Any) -> list[Row]:
+    """The rows of a page."""
     return [
         Row(
             text(item[0]),

@@ -43,16 +43,22 @@ class Admission(StrEnum):
 
 
 class Completion(StrEnum):
+    """What a completion came to."""
+
     COMPLETED = "completed"
     GONE = "gone"
 
 
 class Retried(StrEnum):
+    """Where a failed job went."""
+
     SCHEDULED = "scheduled"
     DEAD = "dead"
 
 
 class Requeued(StrEnum):
+    """What a requeue came to."""
+
     REQUEUED = "requeued"
     NOT_DEAD = "not_dead"
     GONE = "gone"

@@ -7,6 +7,8 @@ from typing import Protocol
 
 
 class Event(StrEnum):
+    """The name of something that a loop tells."""
+
     STARTED = "started"
     CLAIMED = "claimed"
     COMPLETED = "completed"

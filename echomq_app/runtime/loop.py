@@ -35,9 +35,7 @@ def serve(worker: Worker, bell: Bell) -> None:
 
 def _hand_on(worker: Worker, woken: set[str]) -> None:
     """A token that reached a full worker belongs to an idle one."""
-    tokens = [
-        calls.command(key, "LPUSH", key, "1", read=replies.number) for key in sorted(woken)
-    ]
+    tokens = [calls.command(key, "LPUSH", key, "1", read=replies.number) for key in sorted(woken)]
     worker.wire.answer(tokens)
 
 
@@ -63,4 +61,3 @@ def stop_on_signals(stop: Callable[[], None], bell: Bell) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, take)
-

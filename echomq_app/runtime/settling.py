@@ -27,6 +27,7 @@ class Settle:
 
 
 def settle_call(queue: Queue, settle: Settle) -> Call[Any]:
+    """The call that carries an outcome to the server."""
     held, outcome = settle.held.lease, settle.outcome
     who = (queue.keys, held.job_id, held.token)
     match outcome:

@@ -34,6 +34,8 @@ AWAY_PAUSE_S = 1.0
 
 
 class Executor(Protocol):
+    """Runs held jobs somewhere, and gives their outcomes when asked."""
+
     def submit(self, held: Held) -> None: ...
 
     def finished(self) -> list[tuple[Held, Outcome]]: ...
@@ -231,7 +233,9 @@ class Worker:
 
     def _take_renewal(self, answer: Answer[Any], now: float) -> None:
         lost: list[str] = []
-        name = next(s.queue.name for s in self._served if s.queue.keys.active == answer.call.keys[0])
+        name = next(
+            s.queue.name for s in self._served if s.queue.keys.active == answer.call.keys[0]
+        )
         mine = [one for one in self.held.values() if one.lease.queue == name]
         if answer.error is None:
             lost = answer.unwrap()
@@ -245,7 +249,9 @@ class Worker:
 
     def _run_out(self, held: Held, answer: Answer[Any], now: float) -> bool:
         """A lease that could not be renewed in its time is lost, whoever holds the job now."""
-        return answer.error is not None and now - held.renewed_at > self.options.lease.total_seconds()
+        return (
+            answer.error is not None and now - held.renewed_at > self.options.lease.total_seconds()
+        )
 
     def _lose(self, held: Held) -> None:
         if not held.lost.is_set():

@@ -75,6 +75,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def read_server_facts(raw: Any) -> ServerFacts:
+    """Engine, version and eviction policy from an INFO text."""
     lines = replies.text(raw).splitlines()
     told = dict(line.split(":", 1) for line in lines if ":" in line and not line.startswith("#"))
     valkey = told.get("valkey_version")

@@ -36,6 +36,7 @@ def browse(keys: QueueKeys, limit: int) -> Plan[list[JobId]]:
 
 
 def logs(keys: QueueKeys, job_id: str) -> Plan[list[str] | None]:
+    """The newest log lines, oldest first; ``None`` when the job is gone."""
     row, lines = keys.row(job_id), keys.logs(job_id)
     answers = yield (
         calls.command(row, "EXISTS", row, read=replies.held),
@@ -58,7 +59,9 @@ def page(keys: QueueKeys, request: PageRequest) -> Plan[Page]:
         members = yield from _by_lex(keys, request)
     else:
         key = _key(keys, request.which)
-        too_many = (yield from one(calls.command(key, "ZCARD", key, read=replies.number))) > SORTABLE
+        too_many = (
+            yield from one(calls.command(key, "ZCARD", key, read=replies.number))
+        ) > SORTABLE
         by_clock = by_clock or too_many
         members = yield from (_by_score(key, request) if by_clock else _sorted(key, request))
     more = len(members) > request.limit
@@ -152,7 +155,9 @@ def _by_score(key: str, request: PageRequest) -> Plan[list[Member]]:
     while len(found) <= request.limit:
         call = calls.command(key, *words, "LIMIT", offset, step, "WITHSCORES", read=_scored)
         part = yield from one(call)
-        found += [m for m in part if _follows(m, score, after, request) and _minted_within(m, request)]
+        found += [
+            m for m in part if _follows(m, score, after, request) and _minted_within(m, request)
+        ]
         offset += step
         if len(part) < step:
             break

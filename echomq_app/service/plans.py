@@ -22,6 +22,7 @@ _MOST_MINTS = 8
 
 
 def one(call: Call[T]) -> Plan[T]:
+    """A plan of a single call."""
     (answer,) = yield (call,)
     value: T = answer.unwrap()
     return value
@@ -90,8 +91,9 @@ def admit_many(keys: QueueKeys, jobs: Sequence[tuple[str, bytes]]) -> Plan[list[
         (answer,) = yield (calls.enqueue_many(keys, chunk),)
         for (job_id, raw), verdict in zip(chunk, answer.unwrap(), strict=True):
             if verdict is Admission.DUPLICATE:
-                verdict = yield from _judge_duplicate(keys, job_id, raw, answer.resent)
-            verdicts.append(verdict)
+                verdicts.append((yield from _judge_duplicate(keys, job_id, raw, answer.resent)))
+            else:
+                verdicts.append(verdict)
     return verdicts
 
 
@@ -122,6 +124,7 @@ def claim_one(keys: QueueKeys, lease_ms: int, label: str) -> Plan[replies.Claime
 
 
 def pending_size(keys: QueueKeys) -> Call[int]:
+    """How many flat jobs wait."""
     return calls.command(keys.pending, "ZCARD", keys.pending, read=replies.number)
 
 
@@ -166,6 +169,7 @@ def given_back(call: Call[None]) -> Plan[None]:
 
 
 def requeue(keys: QueueKeys, job_id: str, label: str) -> Plan[Requeued]:
+    """Requeue; ``parked`` is the receipt of a lost sending, and no failure."""
     (answer,) = yield (calls.requeue(keys, job_id, label),)
     if isinstance(answer.error, Stale) and answer.error.reason == "parked":
         return Requeued.REQUEUED
@@ -197,7 +201,10 @@ def join_bus(queue: str) -> Plan[None]:
 
 
 def known_queues() -> Plan[list[str]]:
-    call = calls.command(QUEUES, "SMEMBERS", QUEUES, read=lambda raw: sorted(map(replies.text, raw)))
+    """The queues that our producers and workers have used, sorted."""
+    call = calls.command(
+        QUEUES, "SMEMBERS", QUEUES, read=lambda raw: sorted(map(replies.text, raw))
+    )
     return (yield from one(call))
 
 
@@ -205,5 +212,3 @@ def next_node() -> Plan[int]:
     """A node id of one's own for minting, 0 to 1023, in turn (decision 8)."""
     drawn = yield from one(calls.command(NODES, "INCR", NODES, read=replies.number))
     return drawn % (ids.MAX_NODE + 1)
-
-

@@ -58,7 +58,10 @@ class Queue:
     def enqueue_new(self, payload: bytes) -> JobId:
         """Mint an id and admit the job under it; a collision with another's id mints again."""
         plan = plans.admit_new(
-            self.keys, self._mint(), payload, lambda job_id: calls.enqueue(self.keys, job_id, payload)
+            self.keys,
+            self._mint(),
+            payload,
+            lambda job_id: calls.enqueue(self.keys, job_id, payload),
         )
         return self.wire.follow(plan)
 
@@ -168,7 +171,12 @@ class Queue:
         return self.wire.follow(plans.is_paused(self.keys))
 
     def remove(
-        self, job_id: str, *, force: bool = False, label: str = "", receipt_for: timedelta = timedelta()
+        self,
+        job_id: str,
+        *,
+        force: bool = False,
+        label: str = "",
+        receipt_for: timedelta = timedelta(),
     ) -> bool:
         """End a job's life; ``False`` when it is gone, ``Locked`` when held and not ``force``.
 
@@ -193,7 +201,8 @@ class Queue:
         verdicts: list[Requeued] = []
         for start in range(0, len(job_ids), calls.MAX_BULK_JOBS):
             part = job_ids[start : start + calls.MAX_BULK_JOBS]
-            verdicts.extend(self.wire.run(calls.requeue_many(self.keys, part, new_label())))
+            judged = self.wire.run(calls.requeue_many(self.keys, part, new_label()))
+            verdicts.extend(judged)
         return verdicts
 
     def progress(self, job_id: str, text: str) -> bool:

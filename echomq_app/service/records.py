@@ -34,6 +34,7 @@ class Lease:
 
 
 def lease(queue: str, claimed: Claimed, label: str) -> Lease:
+    """The lease that a claim handed out."""
     return Lease(
         queue=queue,
         job_id=claimed.job_id,

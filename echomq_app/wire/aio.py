@@ -99,7 +99,9 @@ class AsyncWire:
             host, _, port = step.node.rpartition(":")
             node = client.get_node(host, int(port))
         if node is None:
-            raise redis_errors.ConnectionError(f"the cluster has no node for {step.node or step.key}")
+            raise redis_errors.ConnectionError(
+                f"the cluster has no node for {step.node or step.key}"
+            )
         connection = node.acquire_connection()
         try:
             return await self._send_on(connection, step, commands)

@@ -53,6 +53,8 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
+    """Wait so many seconds before the next step."""
+
     seconds: float
 
 
@@ -112,6 +114,7 @@ class _Patience:
 
 
 def as_command(call: Call[Any]) -> Command:
+    """The words that a call is sent as."""
     if call.script is None:
         return call.args
     return ("EVALSHA", call.script.sha, len(call.keys), *call.keys, *call.args)
@@ -208,7 +211,9 @@ class _Exchange:
             yield Pause(pause)
             return True
         for index in self.waiting:
-            sentence = f"no server answered {self.calls[index].verb} within {self.bus.patience_s:g} s"
+            sentence = (
+                f"no server answered {self.calls[index].verb} within {self.bus.patience_s:g} s"
+            )
             kind = errors.ConnectionLost if index in self._resent else errors.ServerUnavailable
             self._fail(index, kind(f"{sentence}: {self._why}" if self._why else sentence))
         self.waiting = []

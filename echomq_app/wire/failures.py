@@ -69,6 +69,7 @@ def judge(reply: object) -> Verdict:
 
 
 def first_word(error: BaseException) -> str:
+    """The class of an error reply: its first word."""
     words = str(error).split(None, 1)
     return words[0] if words else ""
 
@@ -87,4 +88,5 @@ def refusal(verb: str, reply: redis_errors.RedisError) -> errors.EchoMQError:
 
 
 def denied(cause: BaseException) -> errors.EchoMQError:
+    """The failure of a login that the server refused."""
     return errors.ServerFault(f"the server denied access: {cause}. Check user, password and TLS")

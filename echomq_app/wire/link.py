@@ -145,6 +145,7 @@ def _converse(connection: Any, commands: list[Command], *, asking: bool) -> list
 
 
 def read_reply(connection: Any) -> Any:
+    """One reply; the error that a server answers with is a reply too."""
     try:
         return connection.read_response(disable_decoding=True)
     except redis_errors.ResponseError as error:

@@ -23,6 +23,7 @@ if label ~= '' and ended_by(base, id, label) then return -1 end
 local fields = redis.pcall('HMGET', row, 'attempts', 'group', 'payload', 'lock')
 if fields.err then fields = {} end
 local held = redis.call('ZSCORE', active, id)
+for _, set in ipairs({ pending, schedule, dead }) do redis.call('ZCARD', set) end
 if not force and (held or fields[4] or redis.call('EXISTS', row .. ':lock') == 1) then
   return redis.error_reply('EMQLOCK somebody holds the job')
 end

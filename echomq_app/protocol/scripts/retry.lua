@@ -31,6 +31,7 @@ if not job then return refuse(why) end
 local lane = job.group and read_lane(base, job.group)
 local place = find_held(base, active, id, lane)
 if not place then return refuse('place') end
+read_parent(base, job)
 local buried = job.attempts - job.excused >= max_attempts
 if buried then
   redis.call('ZADD', dead, 0, id)

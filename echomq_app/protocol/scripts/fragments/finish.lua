@@ -5,6 +5,7 @@ local function finish(active, row, base, id, token, label, result)
   local lane = job.group and read_lane(base, job.group)
   local place = find_held(base, active, id, lane)
   if not place then return nil, 'place' end
+  read_parent(base, job)
   leave_place(active, id, lane, place)
   redis.call('DEL', row, row .. ':logs', row .. ':errors')
   redis.pcall('HINCRBY', base .. 'metrics:completed', 'count', 1)

@@ -17,10 +17,12 @@ local function ring_lane(lane)
   push_wake(lane.base .. 'wake', 1)
 end
 
+-- Written from what was read, because HINCRBY would fail half-way on a count that is no number.
 local function lane_job_stopped(lane)
-  lane.running = redis.call('HINCRBY', lane.base .. 'gactive', lane.group, -1)
-  if lane.running <= 0 then
-    lane.running = 0
+  lane.running = math.max(lane.running - 1, 0)
+  if lane.running > 0 then
+    redis.call('HSET', lane.base .. 'gactive', lane.group, lane.running)
+  else
     redis.call('HDEL', lane.base .. 'gactive', lane.group)
   end
 end
