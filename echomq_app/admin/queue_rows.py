@@ -1,0 +1,50 @@
+"""The rows of the queue list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from echomq_app.admin.trouble import FAILURES, Failure, Trouble, trouble
+from echomq_app.conf import echomq_settings
+from echomq_app.connections import queue_named, server_bus
+from echomq_app.protocol.errors import ConnectionLost
+from echomq_app.service.records import QueueFacts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueRow:
+    """A queue with its numbers, or with the reason why they cannot be read."""
+
+    name: str
+    facts: QueueFacts | None = None
+    trouble: Trouble | None = None
+
+
+def queue_rows() -> tuple[list[QueueRow], Trouble | None]:
+    """The queues of the settings and those in use, and what hides the latter, if anything does."""
+    try:
+        names = set(echomq_settings().queues)
+    except FAILURES as failure:
+        return [], trouble(failure)
+    try:
+        names.update(server_bus().known_queues())
+    except FAILURES as failure:
+        return _unread(sorted(names), failure), trouble(failure)
+    return _read(sorted(names))
+
+
+def _read(names: list[str]) -> tuple[list[QueueRow], Trouble | None]:
+    """Ask each queue for itself; once the server is silent the others are not asked."""
+    rows: list[QueueRow] = []
+    for index, name in enumerate(names):
+        try:
+            rows.append(QueueRow(name=name, facts=queue_named(name).facts()))
+        except ConnectionLost as silence:
+            return rows + _unread(names[index:], silence), trouble(silence)
+        except FAILURES as failure:
+            rows.append(QueueRow(name=name, trouble=trouble(failure)))
+    return rows, None
+
+
+def _unread(names: list[str], failure: Failure) -> list[QueueRow]:
+    return [QueueRow(name=name, trouble=trouble(failure)) for name in names]
