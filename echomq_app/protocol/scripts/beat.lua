@@ -24,9 +24,11 @@ end
 local now, reaped, promoted, trimmed, jobs = server_ms(), 0, 0, 0, {}
 if batch > 0 then
   local flat_back, flat_due
+  check_sets(schedule, pending, active, dead)
   reaped, flat_back = reap_lapsed(active, pending, base, batch, now)
   promoted, flat_due = promote_due(schedule, pending, base, batch, now)
-  trimmed = trim_retained(base, batch, now)
+  local listed, forgotten = pcall(trim_retained, base, batch, now)
+  trimmed = listed and forgotten or 0
   push_wake(wake, flat_back + flat_due - size)
 end
 if size > 0 then jobs = claim_jobs(pending, active, dead, base, wake, lease_ms, size, label, now) end

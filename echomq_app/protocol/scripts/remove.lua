@@ -1,7 +1,7 @@
 -- remove: end a job's life wherever it waits, and leave a receipt.
 --
 -- FLAGS    allow-oom
--- USES     clock wake lane retained mark
+-- USES     clock wake lane bury retained mark
 -- KEYS[1]  row         hash    emq:{q}:job:<id>
 -- KEYS[2]  pending     zset    emq:{q}:pending
 -- KEYS[3]  active      zset    emq:{q}:active
@@ -23,7 +23,7 @@ if label ~= '' and ended_by(base, id, label) then return -1 end
 local fields = redis.pcall('HMGET', row, 'attempts', 'group', 'payload', 'lock')
 if fields.err then fields = {} end
 local held = redis.call('ZSCORE', active, id)
-for _, set in ipairs({ pending, schedule, dead }) do redis.call('ZCARD', set) end
+check_sets(pending, schedule, dead)
 if not force and (held or fields[4] or redis.call('EXISTS', row .. ':lock') == 1) then
   return redis.error_reply('EMQLOCK somebody holds the job')
 end

@@ -23,7 +23,7 @@ local function claim_jobs(pending, active, dead, base, wake, lease_ms, size, lab
   for _ = 1, 64 do
     local ids, ready, broken = peek_jobs(pending, base, size - #jobs)
     if #broken > 0 and #jobs > 0 then return jobs end
-    if #broken > 0 then redis.call('ZCARD', active) end
+    if #broken > 0 then check_sets(active) end
     for _, bad in ipairs(broken) do bury_broken(dead, bad[2], bad[1], bad[3]) end
     if #ready > 0 then
       local leases = {}

@@ -9,6 +9,12 @@ local function read_lane(base, group)
   return lane
 end
 
+-- Whether the lane of a job can be read, and the lane; a job without one has none.
+local function lane_of(base, group)
+  if not group then return true end
+  return pcall(read_lane, base, group)
+end
+
 -- Put the lane back in rotation when it has work, is not parked and is below its ceiling.
 local function ring_lane(lane)
   if lane.waiting < 1 or lane.parked or lane.ringed then return end
