@@ -12,7 +12,7 @@ COMMAND = re.compile(r"redis\.p?call\(\s*'(\w+)'")
 REFUSAL = re.compile(r"error_reply\(|\brefuse\(|return nil\b")
 CODE = re.compile(r"'(ERR|EMQ[A-Z]+)\b")
 FUNCTION = re.compile(r"^local function (\w+)\(.*?^end$", re.MULTILINE | re.DOTALL)
-CALLED = re.compile(r"\b([a-z_]\w+)\(")
+NAME = re.compile(r"\b[a-z_]\w+\b")
 RETURN = re.compile(r"\breturn (?P<value>[^\n]*?)(?: end)?$", re.MULTILINE)
 WRITES = frozenset(
     [
@@ -41,6 +41,7 @@ READS = frozenset(
         "GETRANGE",
         "HGET",
         "HKEYS",
+        "HLEN",
         "HMGET",
         "LLEN",
         "LPOS",
@@ -74,14 +75,14 @@ def functions(uses: tuple[str, ...]) -> dict[str, str]:
 
 def called(text: str, known: dict[str, str]) -> set[str]:
     """The fragments' functions that a text calls, those that they call among them."""
-    todo = [name for name in CALLED.findall(text) if name in known]
+    todo = [name for name in NAME.findall(text) if name in known]
     seen: set[str] = set()
     while todo:
         name = todo.pop()
         if name not in seen:
             seen.add(name)
             inner = known[name].split("\n", 1)[1]
-            todo += [other for other in CALLED.findall(inner) if other in known]
+            todo += [other for other in NAME.findall(inner) if other in known]
     return seen
 
 

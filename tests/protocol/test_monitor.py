@@ -7,16 +7,15 @@ import redis
 
 from echomq_app.protocol.calls import Call
 from echomq_app.protocol.script import every_verb, script
-from tests.protocol import cases_admission, cases_queue, cases_settling
-from tests.protocol.cases import CASES, Case, is_answer
+from tests.protocol.cases import Case, is_answer
+from tests.protocol.every_case import EVERY_CASE
 from tests.protocol.scene import Scene
 from tests.protocol.watch import watching
 
 BEFORE_ANY_COMMAND = ("EMQKIND", "ERR")
-SOURCES = (cases_admission, cases_settling, cases_queue)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
+@pytest.mark.parametrize("case", EVERY_CASE, ids=lambda case: case.title)
 def test_a_script_touches_declared_keys_alone_and_answers_as_its_header_says(
     scene: Scene, case: Case
 ) -> None:
@@ -69,7 +68,9 @@ def undeclared(call: Call[Any], touched: set[str]) -> set[str]:
 
 
 def test_every_script_has_a_case_for_every_answer_that_its_header_names() -> None:
-    shown = {verb: {case.answer for case in CASES if case.verb == verb} for verb in every_verb()}
+    shown = {
+        verb: {case.answer for case in EVERY_CASE if case.verb == verb} for verb in every_verb()
+    }
     named = {
         verb: {shape for shape, _ in script(verb).header.replies}
         | {code for code, _ in script(verb).header.errors}

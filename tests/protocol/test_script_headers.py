@@ -126,7 +126,7 @@ def test_a_script_carries_the_fragments_that_it_needs_and_no_other(verb: str) ->
     for name, text in texts.items():
         defined = functions((name,))
         others = code_of(found.body) + "".join(t for other, t in texts.items() if other != name)
-        assert any(re.search(rf"\b{function}\(", others) for function in defined), (name, text[:40])
+        assert any(re.search(rf"\b{function}\b", others) for function in defined), (name, text[:40])
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -1,0 +1,9 @@
+"""The cases of all scripts."""
+
+from __future__ import annotations
+
+from tests.protocol import cases_admission, cases_queue, cases_settling
+from tests.protocol.cases import CASES, Case
+
+SOURCES = (cases_admission, cases_settling, cases_queue)
+EVERY_CASE: tuple[Case, ...] = tuple(CASES)
