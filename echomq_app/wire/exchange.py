@@ -19,7 +19,7 @@ from echomq_app.protocol.calls import Call, Word
 from echomq_app.protocol.keyspace import VERSION, slot
 from echomq_app.protocol.script import Script
 from echomq_app.protocol.states import Repeat
-from echomq_app.wire.failures import DENIED, Verdict, denied, judge, refusal
+from echomq_app.wire.failures import Verdict, denial, judge, refusal
 
 T = TypeVar("T")
 Command = tuple[Word, ...]
@@ -171,8 +171,9 @@ class _Exchange:
         if isinstance(reply, Lost):
             self.bus.fenced = False
             self._why = str(reply.cause)
-            if isinstance(reply.cause, DENIED):
-                self._fail(index, denied(reply.cause))
+            denied = denial(reply.cause)
+            if denied is not None:
+                self._fail(index, denied)
                 return None
             if reply.sent and call.repeat is Repeat.NEVER:
                 self._fail(index, errors.ConnectionLost(_lost_sentence(call, reply.cause)))
@@ -187,6 +188,7 @@ class _Exchange:
             self._fail(index, refusal(call.verb, reply))
             return None
         if verdict is not Verdict.ANSWERED:
+            self._why = _text(reply)
             return verdict
         self.answers[index] = Answer(call, call.read(reply), None, index in self._resent)
         return None
@@ -290,11 +292,10 @@ class _Exchange:
         """The answer, or the error that says why there is none; a lost one counts as not now."""
         (reply,) = yield Send(VERSION, [command])
         if not isinstance(reply, Lost):
+            self._why = _text(reply) if isinstance(reply, redis_errors.RedisError) else ""
             return reply
         self._why = str(reply.cause)
-        if isinstance(reply.cause, DENIED):
-            return denied(reply.cause)
-        return redis_errors.TryAgainError(str(reply.cause))
+        return denial(reply.cause) or redis_errors.TryAgainError(str(reply.cause))
 
 
 _ENDS: Final = (Verdict.ANSWERED, Verdict.REFUSED)

@@ -87,6 +87,8 @@ def refusal(verb: str, reply: redis_errors.RedisError) -> errors.EchoMQError:
     return errors.ServerFault(f"the server refused {verb}: {reply}")
 
 
-def denied(cause: BaseException) -> errors.EchoMQError:
-    """The failure of a login that the server refused."""
+def denial(cause: BaseException) -> errors.EchoMQError | None:
+    """The failure of a login that the server refused, ``None`` for any other cause."""
+    if not isinstance(cause, DENIED) and not isinstance(cause.__cause__, DENIED):
+        return None
     return errors.ServerFault(f"the server denied access: {cause}. Check user, password and TLS")
