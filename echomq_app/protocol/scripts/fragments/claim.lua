@@ -45,8 +45,10 @@ local function claim_jobs(pending, active, dead, base, wake, lease_ms, size, lab
     end
     if #ids > 0 then redis.call('ZPOPMIN', pending, #ids) end
     if #jobs >= size then return jobs end
-    if redis.call('ZCARD', pending) == 0 then break end
+    if redis.call('ZCARD', pending) == 0 then
+      if wake and redis.call('EXISTS', base .. 'ring') == 0 then redis.pcall('DEL', wake) end
+      return jobs
+    end
   end
-  if wake and redis.call('EXISTS', base .. 'ring') == 0 then redis.pcall('DEL', wake) end
   return jobs
 end
