@@ -80,8 +80,10 @@ def _facts(body: Mapping[str, Any]) -> list[Fact]:
     told = [
         Fact(label=_("Status"), text=_text(body, "status")),
         Fact(label=_("Enqueued"), at=read_instant(body.get("enqueued_at"))),
+        Fact(label=_("Claimed"), at=read_instant(body.get("claimed_at"))),
         Fact(label=_("Started"), at=read_instant(body.get("started_at"))),
         Fact(label=_("Finished"), at=read_instant(body.get("finished_at"))),
+        Fact(label=_("Attempt"), text=_text(body, "attempt")),
         Fact(label=_("Worker"), text=_text(body, "worker")),
     ]
     return [fact for fact in told if fact.at is not None or fact.text]

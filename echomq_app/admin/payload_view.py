@@ -37,8 +37,9 @@ def payload_blocks(raw: bytes) -> list[Block]:
         return [as_stored(_("Payload, as stored"), raw)]
     parts = {_("Arguments"): "args", _("Keyword arguments"): "kwargs"}
     blocks = [pretty(label, body[name], raw) for label, name in parts.items() if name in body]
-    rest = {name: held for name, held in body.items() if name not in ("task", "args", "kwargs")}
-    if rest:
+    told = ("task", "args", "kwargs") if task_of(body) else ("args", "kwargs")
+    rest = {name: held for name, held in body.items() if name not in told}
+    if rest or not blocks:
         blocks.append(pretty(_("Other keys") if blocks else _("Payload"), rest, raw))
     return blocks
 

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from echomq_app.admin.text import visible
 from echomq_app.admin.trouble import FAILURES, Failure, Trouble, trouble
 from echomq_app.conf import echomq_settings
 from echomq_app.connections import queue_named, server_bus
-from echomq_app.protocol.errors import ConnectionLost
+from echomq_app.protocol.errors import ConnectionLost, InvalidQueueName
 from echomq_app.service.records import QueueFacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueRow:
-    """A queue with its numbers, or with the reason why they cannot be read."""
+    """A queue with its numbers, or with the reason why they cannot be read.
+
+    ``linked``: it has pages; what stands in the server's list may be no queue's name.
+    """
 
     name: str
+    linked: bool = True
     facts: QueueFacts | None = None
     trouble: Trouble | None = None
 
@@ -39,6 +44,8 @@ def _read(names: list[str]) -> tuple[list[QueueRow], Trouble | None]:
     for index, name in enumerate(names):
         try:
             rows.append(QueueRow(name=name, facts=queue_named(name).facts()))
+        except InvalidQueueName as failure:
+            rows.append(QueueRow(name=visible(name), linked=False, trouble=trouble(failure)))
         except ConnectionLost as silence:
             return rows + _unread(names[index:], silence), trouble(silence)
         except FAILURES as failure:

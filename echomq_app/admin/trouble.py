@@ -14,6 +14,7 @@ from echomq_app.protocol.errors import (
     ConnectionLost,
     EchoMQError,
     InvalidInput,
+    InvalidQueueName,
     Locked,
     WrongState,
     WrongType,
@@ -56,6 +57,10 @@ def _sentences(failure: Failure) -> tuple[str, str]:
         case WrongState():
             return _("This job is not dead; it was left as it is."), _(
                 "Only dead jobs are requeued."
+            )
+        case InvalidQueueName():
+            return _("This is no queue's name."), _(
+                "Another program has put it into the list of queues on the server."
             )
         case InvalidInput():
             return _("This address asks for something that cannot be."), _(
