@@ -100,6 +100,7 @@ def test_a_server_busy_when_a_client_first_connects_is_named_so(
         queue.pending_size()
 
 
+@pytest.mark.part(DEFAULT)
 def test_a_loading_server_is_waited_for(wire_to: WireTo, gap: Gap) -> None:
     options = ("--enable-debug-command", "yes", "--loading-process-events-interval-bytes", "1024")
     with Server(engine(DEFAULT), *options) as server:
