@@ -152,10 +152,12 @@ class _Exchange:
                 verdicts.update(dict.fromkeys(batch, Verdict.UNFENCED))
                 continue
             for index, reply in zip(batch, replies, strict=True):
-                self._asked.pop(index, None)
+                asked = self._asked.pop(index, None)
                 verdict = self._take(index, reply)
                 if verdict is not None:
                     verdicts[index] = verdict
+                if verdict is Verdict.UNLOADED and asked is not None:
+                    self._asked[index] = asked
         self.waiting = sorted(verdicts)
         wanted = set(verdicts.values())
         if Verdict.UNLOADED in wanted:
@@ -232,22 +234,22 @@ class _Exchange:
         self._loads += 1
         if self._loads > MOST_LOADS:
             yield from self._wait()
-        loads: dict[tuple[int, str], tuple[str, Script]] = {}
+        loads: dict[tuple[int, str | None, str], tuple[str, Script]] = {}
         for index in indexes:
             call = self.calls[index]
             if call.script is not None:
                 place = slot(call.keys[0]) if self.bus.clustered else 0
-                loads[place, call.script.verb] = (call.keys[0], call.script)
-        for key, script in loads.values():
-            (reply,) = yield Send(key, [("SCRIPT", "LOAD", script.text)], self._node_of(indexes))
+                wanted = (place, self._asked.get(index), call.script.verb)
+                loads[wanted] = (call.keys[0], call.script)
+        for (_, node, _), (key, script) in loads.items():
+            (reply,) = yield Send(key, [("SCRIPT", "LOAD", script.text)], node)
             if isinstance(reply, Lost):
                 self.bus.fenced = False
                 yield from self._wait()
+            elif judge(reply) is Verdict.LATER:
+                yield from self._wait()
             elif judge(reply) is not Verdict.ANSWERED or _text(reply) != script.sha:
                 self._refuse_script(script, reply, indexes)
-
-    def _node_of(self, indexes: list[int]) -> str | None:
-        return next((self._asked[index] for index in indexes if index in self._asked), None)
 
     def _refuse_script(self, script: Script, reply: object, indexes: list[int]) -> None:
         for index in indexes:
