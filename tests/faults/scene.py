@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any, cast
 
 import redis
+from redis.cluster import RedisCluster
 
 from echomq_app.protocol import payload
 from echomq_app.protocol.calls import Retention
@@ -72,7 +73,7 @@ class Hand:
 class Scene:
     """A queue with a direct face and a lossy one, and the jobs that a test puts on it."""
 
-    def __init__(self, client: redis.Redis, lossy: Wire) -> None:
+    def __init__(self, client: redis.Redis | RedisCluster, lossy: Wire) -> None:
         self.client = client
         self.direct = Queue(Wire(client), NAME)
         self.lossy = Queue(lossy, NAME)
