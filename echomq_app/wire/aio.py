@@ -13,7 +13,7 @@ from redis.asyncio.cluster import RedisCluster
 from echomq_app.protocol.calls import Call
 from echomq_app.wire.exchange import Answer, Bus, Command, Lost, Relearn, Send, Step, exchange
 from echomq_app.wire.failures import BROKEN
-from echomq_app.wire.link import Plan
+from echomq_app.wire.link import Plan, unanswered
 
 T = TypeVar("T")
 
@@ -134,8 +134,7 @@ async def _converse(connection: Any, commands: list[Command], *, asking: bool) -
             replies.append(await _read_reply(connection))
     except BROKEN as cause:
         await connection.disconnect(nowait=True)
-        executed = not isinstance(cause, redis_errors.BusyLoadingError)
-        replies += [Lost(executed, cause)] * (len(sent) - len(replies))
+        replies += unanswered(cause, len(sent) - len(replies))
     except BaseException:
         await connection.disconnect(nowait=True)
         raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import redis
 from redis import exceptions as redis_errors
@@ -18,6 +18,8 @@ from echomq_app.wire.failures import BROKEN
 T = TypeVar("T")
 Plan = Generator[Sequence[Call[Any]], list[Answer[Any]], T]
 """A verb that needs several round trips: yields calls, takes answers, returns what came of it."""
+
+_REFUSING: Final = (redis_errors.BusyLoadingError, redis_errors.ReadOnlyError)
 
 
 class Wire:
@@ -136,12 +138,21 @@ def _converse(connection: Any, commands: list[Command], *, asking: bool) -> list
             replies.append(read_reply(connection))
     except BROKEN as cause:
         connection.disconnect()
-        executed = not isinstance(cause, redis_errors.BusyLoadingError)
-        replies += [Lost(executed, cause)] * (len(sent) - len(replies))
+        replies += unanswered(cause, len(sent) - len(replies))
     except BaseException:
         connection.disconnect()
         raise
     return replies[1::2] if asking else replies
+
+
+def unanswered(cause: BaseException, count: int) -> list[Lost]:
+    """What to say of ``count`` commands without a reply when ``cause`` came instead of the first's.
+
+    A server that loads, or is a replica now, did not execute that first one; of the rest nobody knows.
+    """
+    told = (cause, cause.__context__)
+    refused = any(isinstance(error, _REFUSING) for error in told)
+    return [Lost(not refused, cause), *[Lost(True, cause)] * (count - 1)]
 
 
 def read_reply(connection: Any) -> Any:
