@@ -1,0 +1,47 @@
+"""The books of a lane, as one value to compare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tests.foreign.lanes import LaneClaim, LaneKeys, lane_claim, lane_enqueue
+from tests.protocol.scene import Scene, new_id
+
+GROUP = "PRT0JZGkPbGj4a"
+OTHER = "PRT0JZGkPbYKCe"
+
+
+@dataclass(frozen=True)
+class Books:
+    """``waiting`` in order, how many run, and whether the lane is in the ring."""
+
+    waiting: tuple[str, ...]
+    running: int
+    ringed: bool
+
+
+def books(scene: Scene, group: str = GROUP) -> Books:
+    """What the queue says of a lane; a count that is kept at zero is a fault."""
+    lanes = LaneKeys(scene.name)
+    running = scene.client.hget(lanes.gactive, group)
+    assert running != b"0"
+    ring = [member.decode() for member in scene.client.lrange(lanes.ring, 0, -1)]
+    assert ring.count(group) <= 1
+    waiting = tuple(scene.members(f"g:{group}:pending"))
+    return Books(waiting, int(running or 0), group in ring)
+
+
+def laned(scene: Scene, group: str = GROUP) -> str:
+    """A job that waits in a lane."""
+    job_id = new_id()
+    lane_enqueue(scene.client, scene.name, group, job_id, "w")
+    return job_id
+
+
+def held_in_lane(scene: Scene, group: str = GROUP) -> LaneClaim:
+    """A new job of a lane, held by a claimer of lanes; nothing else may wait in lanes."""
+    laned(scene, group)
+    held = lane_claim(scene.client, scene.name)
+    assert held is not None
+    assert held.group == group
+    return held
