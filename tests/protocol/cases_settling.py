@@ -32,10 +32,13 @@ def held_far_child(scene: Scene) -> tuple[str, int]:
     return child, scene.claim().token
 
 
-def failed(scene: Scene, job_id: str, token: int, most: int, report: bytes | None = None) -> Any:
+def failed(
+    scene: Scene, job_id: str, token: int, most: int, report: bytes | None = None
+) -> Call[Any]:
     """A retry of a held job that may have ``most`` attempts."""
-    words = {"delay_ms": 1000, "max_attempts": most, "error": "boom"}
-    return calls.retry(scene.keys, job_id, token, report=report, **words)  # type: ignore[arg-type]
+    return calls.retry(
+        scene.keys, job_id, token, delay_ms=1000, max_attempts=most, error="boom", report=report
+    )
 
 
 @case("complete", "1")

@@ -19,15 +19,17 @@ def scheduled(scene: Scene) -> str:
     return job_id
 
 
+def waiting_in(scene: Scene, place: str) -> str:
+    if place == "lane":
+        return laned(scene)
+    if place == "dead":
+        return scene.dead()
+    return scheduled(scene) if place == "schedule" else scene.enqueue()
+
+
 @pytest.mark.parametrize("place", ["pending", "schedule", "dead", "lane"])
 def test_a_job_is_removed_wherever_it_waits(scene: Scene, place: str) -> None:
-    build = {
-        "pending": scene.enqueue,
-        "dead": scene.dead,
-        "schedule": lambda: scheduled(scene),
-        "lane": lambda: laned(scene),
-    }[place]
-    job_id = build()
+    job_id = waiting_in(scene, place)
     scene.queue.add_log(job_id, "a line")
     scene.client.lpush(scene.keys.errors(job_id), "{}")
 

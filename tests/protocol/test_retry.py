@@ -225,6 +225,13 @@ def test_a_number_below_zero_is_refused_before_any_wire(
     numbers = {"delay_ms": 0, "max_attempts": 3} | {name: -1}
 
     with pytest.raises(InvalidInput) as refused:
-        calls.retry(scene.keys, new_id(), 1, error="boom", **numbers)
+        calls.retry(
+            scene.keys,
+            new_id(),
+            1,
+            delay_ms=numbers["delay_ms"],
+            max_attempts=numbers["max_attempts"],
+            error="boom",
+        )
 
     assert str(refused.value) == sentence

@@ -78,5 +78,5 @@ def watching(client: redis.Redis) -> Iterator[Watched]:
 
 
 def _plain(word: bytes) -> str:
-    raw, _ = codecs.escape_decode(word)  # type: ignore[attr-defined]
+    raw, _ = codecs.escape_decode(word)
     return bytes(raw).decode("utf-8", "replace")
