@@ -38,26 +38,28 @@ def admit(keys: QueueKeys, job_id: str, raw: bytes, call: Call[Admission]) -> Pl
         (answer,) = yield (call,)
         if answer.unwrap() is Admission.ADMITTED:
             return Admission.ADMITTED
-        found = yield from _admitted_mark(keys, job_id)
-        if found is None:
+        found = yield from _admitted_marks(keys, job_id)
+        if not found:
             continue
-        if found != payload.mark(raw):
+        if payload.mark(raw) not in found:
             raise IdCollision(job_id, keys.name)
         return Admission.ADMITTED if answer.resent else Admission.DUPLICATE
     raise IdCollision(job_id, keys.name)
 
 
-def _admitted_mark(keys: QueueKeys, job_id: str) -> Plan[str | None]:
-    """The mark of the job or of the receipt under ``job_id``; the row is read first, so one is seen."""
+def _admitted_marks(keys: QueueKeys, job_id: str) -> Plan[list[str]]:
+    """The marks of the job and of the receipt under ``job_id``; the row is read first, so one is seen.
+
+    Both are there when another program, which knows no receipts, took an id whose job had ended.
+    """
     row, result = keys.row(job_id), keys.result(job_id)
     answers = yield (
         calls.command(row, "HGET", row, "payload", read=_as_is),
         calls.command(result, "GET", result, read=replies.receipt),
     )
     raw, receipt = answers[0].unwrap(), answers[1].unwrap()
-    if raw is not None:
-        return payload.mark(raw)
-    return receipt.mark if receipt is not None else None
+    row_marks = [] if raw is None else [payload.mark(raw)]
+    return row_marks if receipt is None else [*row_marks, receipt.mark]
 
 
 def _as_is(raw: Any) -> Any:
@@ -98,13 +100,13 @@ def admit_many(keys: QueueKeys, jobs: Sequence[tuple[str, bytes]]) -> Plan[list[
 
 
 def _judge_duplicate(keys: QueueKeys, job_id: str, raw: bytes, resent: bool) -> Plan[Admission]:
-    found = yield from _admitted_mark(keys, job_id)
-    if found is None:
+    found = yield from _admitted_marks(keys, job_id)
+    if not found:
         try:
             return (yield from admit(keys, job_id, raw, calls.enqueue(keys, job_id, raw)))
         except IdCollision:
             return Admission.COLLISION
-    if found != payload.mark(raw):
+    if payload.mark(raw) not in found:
         return Admission.COLLISION
     return Admission.ADMITTED if resent else Admission.DUPLICATE
 
@@ -196,8 +198,8 @@ def every(step: Callable[[], Call[int]], batch: int, most: int) -> Plan[int]:
 
 
 def join_bus(queue: str) -> Plan[None]:
-    """List the queue among those in use. Best effort: a full server may refuse it (decision 16)."""
-    yield (calls.command(QUEUES, "SADD", QUEUES, queue, read=replies.number),)
+    """List the queue among those in use; a full server refuses it (decision 16)."""
+    yield from one(calls.command(QUEUES, "SADD", QUEUES, queue, read=replies.number))
 
 
 def known_queues() -> Plan[list[str]]:
