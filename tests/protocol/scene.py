@@ -117,7 +117,7 @@ class Scene:
 
     def server_ms(self) -> int:
         """The server's clock."""
-        seconds, micros = self.client.time()
+        seconds, micros = self.client.eval("return redis.call('TIME')", 1, self.keys.base)
         return int(seconds) * 1000 + int(micros) // 1000
 
     def snapshot(self) -> dict[str, Any]:
