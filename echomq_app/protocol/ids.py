@@ -34,6 +34,7 @@ _BRANDED: Final = re.compile(r"[A-Z]{3}[0-9A-Za-z]{11}", re.ASCII)
 _NAMESPACE: Final = re.compile(r"[A-Z]{3}", re.ASCII)
 _LARGEST: Final = "AzL8n0Y58m7"
 _START_SPREAD: Final = 1024
+_STEP_ASIDE_MS: Final = 16
 
 
 class Mint(NamedTuple):
@@ -176,6 +177,13 @@ class Minter:
     def _leave_this_ms(self) -> None:
         """A lower node must not mint below what this millisecond has already seen."""
         self._cell = ((self._cell >> 12) + 1) << 12
+
+    def step_aside(self) -> None:
+        """Leave the run of ids that a process with the same node mints too; ids stay monotone."""
+        with self._lock:
+            ahead = self._random.randint(1, _STEP_ASIDE_MS)
+            start = self._random.randrange(_START_SPREAD)
+            self._cell = (self._cell >> 12) + ahead << 12 | start
 
     @property
     def node(self) -> int:

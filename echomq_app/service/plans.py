@@ -78,6 +78,7 @@ def admit_new(
         try:
             yield from admit(keys, job_id, raw, build(job_id))
         except IdCollision:
+            minter.step_aside()
             continue
         return job_id
     raise IdCollision(job_id, keys.name)
