@@ -1,0 +1,184 @@
+"""Speaks the steps of a golden trace through our calls, and answers as the trace does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from echomq_app.protocol import calls
+from echomq_app.protocol.errors import InvalidInput, Stale, WrongKind
+from echomq_app.protocol.states import Admission, Completion, JobSet, State
+from tests.eventually import eventually
+from tests.foreign.flows import flow_add
+from tests.foreign.lanes import lane_claim, lane_enqueue, lane_pause, lane_resume
+from tests.protocol.scene import Scene
+
+OK = "ok"
+RAISED = "raise"
+GONE = ["error", "gone"]
+
+
+class Speaker:
+    """One queue; ``say`` runs a step and gives its reply in the trace's words."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self.keys = scene.keys
+
+    def say(self, verb: str, *words: Any) -> Any:
+        """The reply of a step; what the host refuses is ``raise``."""
+        step: Callable[..., Any] = getattr(self, verb)
+        try:
+            return step(*words)
+        except WrongKind:
+            return ["error", "kind"]
+        except Stale:
+            return ["error", "stale"]
+        except InvalidInput:
+            return RAISED
+
+    def enqueue(self, job_id: str, payload: str) -> Any:
+        admission = self.scene.run(calls.enqueue(self.keys, job_id, payload.encode()))
+        return [OK, "enqueued" if admission is Admission.ADMITTED else "duplicate"]
+
+    def enqueue_many(self, *words: str) -> Any:
+        jobs = [
+            (job_id, text.encode()) for job_id, text in zip(words[::2], words[1::2], strict=True)
+        ]
+        said: dict[Admission, Any] = {
+            Admission.ADMITTED: "enqueued",
+            Admission.DUPLICATE: "duplicate",
+            Admission.WRONG_KIND: ["error", "kind"],
+        }
+        return [OK, [said[one] for one in self.scene.run(calls.enqueue_many(self.keys, jobs))]]
+
+    def enqueue_in(self, job_id: str, payload: str, delay_ms: int) -> Any:
+        self.scene.queue.schedule_in(job_id, payload.encode(), timedelta(milliseconds=delay_ms))
+        return [OK, "scheduled"]
+
+    def enqueue_at(self, job_id: str, payload: str, at_ms: int) -> Any:
+        at = datetime.fromtimestamp(at_ms / 1000, UTC)
+        self.scene.queue.schedule_at(job_id, payload.encode(), at)
+        return [OK, "scheduled"]
+
+    def claim(self, lease_ms: int) -> Any:
+        held = self.scene.queue.claim(timedelta(milliseconds=lease_ms))
+        return [OK, [held.job_id, held.payload.decode(), held.token]] if held else "empty"
+
+    def complete(self, job_id: str, token: int, result: str | None = None) -> Any:
+        call = calls.complete(self.keys, job_id, token)
+        if result is not None:
+            call = replace(call, args=(*call.args, "", "", 0, result))
+        return OK if self.scene.run(call) is Completion.COMPLETED else GONE
+
+    def retry(self, job_id: str, token: int, delay_ms: int, most: int, error: str) -> Any:
+        call = calls.retry(
+            self.keys, job_id, token, delay_ms=delay_ms, max_attempts=most, error=error
+        )
+        return [OK, str(self.scene.run(call))]
+
+    def extend(self, job_id: str, token: int, lease_ms: int) -> Any:
+        return OK if self.scene.run(calls.extend(self.keys, job_id, token, lease_ms)) else GONE
+
+    def promote(self, batch: int) -> Any:
+        return [OK, self.scene.run(calls.promote(self.keys, batch))]
+
+    def reap(self) -> Any:
+        return [OK, self.scene.run(calls.reap(self.keys))]
+
+    def browse(self, limit: int) -> Any:
+        return [OK, self.scene.queue.browse(limit)]
+
+    def pending_size(self) -> Any:
+        return [OK, self.scene.queue.pending_size()]
+
+    def pause(self) -> Any:
+        self.scene.queue.pause()
+        return OK
+
+    def resume(self) -> Any:
+        self.scene.queue.resume()
+        return OK
+
+    def paused(self) -> Any:
+        return self.scene.queue.is_paused()
+
+    def counts(self, *names: str) -> Any:
+        for name in names:
+            if name not in list(JobSet):
+                return ["error", ["unknown_state", name]]
+        told = self.scene.queue.facts().counts
+        wanted = ("active", "completed", "dead", "failed", "pending", "schedule")
+        return [OK, {name: getattr(told, name) for name in wanted}]
+
+    def state(self, job_id: str) -> Any:
+        return [OK, str(self.scene.queue.state(job_id))]
+
+    def job(self, job_id: str) -> Any:
+        details = self.scene.queue.job(job_id)
+        if details.fields is None:
+            assert details.state is State.ABSENT
+            return "absent"
+        return [OK, {name: value.decode() for name, value in details.fields.items()}]
+
+    def update_progress(self, job_id: str, text: str) -> Any:
+        return OK if self.scene.queue.progress(job_id, text) else GONE
+
+    def add_log(self, job_id: str, line: str, keep: int | None = None) -> Any:
+        count = self.scene.queue.add_log(job_id, line, keep)
+        return GONE if count is None else [OK, count]
+
+    def logs(self, job_id: str) -> Any:
+        return [OK, self.scene.queue.logs(job_id)]
+
+    def sleep(self, ms: int) -> Any:
+        until = self.scene.server_ms() + ms
+        return OK if eventually(lambda: self.scene.server_ms() >= until) else RAISED
+
+    def raw(self, *words: str) -> Any:
+        reply = self.scene.client.execute_command(*words)
+        return [OK, "OK" if reply is True else reply]
+
+    def update_data(self, job_id: str, payload: str) -> Any:
+        """Another program's verb."""
+        row = self.keys.row(job_id)
+        if not self.scene.client.exists(row):
+            return GONE
+        self.scene.client.hset(row, "payload", payload)
+        return OK
+
+    def lane_enqueue(self, group: str, job_id: str, payload: str) -> Any:
+        new = lane_enqueue(self.scene.client, self.scene.name, group, job_id, payload)
+        return [OK, "enqueued" if new else "duplicate"]
+
+    def lane_claim(self, lease_ms: int) -> Any:
+        held = lane_claim(self.scene.client, self.scene.name, lease_ms)
+        return [OK, [held.job_id, held.payload.decode(), *held[2:]]] if held else "empty"
+
+    def lane_pause(self, group: str) -> Any:
+        lane_pause(self.scene.client, self.scene.name, group)
+        return OK
+
+    def lane_resume(self, group: str) -> Any:
+        lane_resume(self.scene.client, self.scene.name, group)
+        return OK
+
+    def lane_depth(self, group: str) -> Any:
+        return [OK, self.scene.client.zcard(self.keys.lane(group))]
+
+    def lane_depths(self, *groups: str) -> Any:
+        return [OK, {group: self.lane_depth(group)[1] for group in groups}]
+
+    def flow_add(self, parent: str, payload: str, *words: str) -> Any:
+        children = dict(zip(words[::2], words[1::2], strict=True))
+        flow_add(self.scene.client, self.scene.name, (parent, payload), children)
+        return [OK, [parent, list(children)]]
+
+    def flow_dependencies(self, parent: str) -> Any:
+        return [OK, int(self.scene.client.get(self.keys.row(parent) + ":dependencies"))]
+
+    def flow_children_values(self, parent: str) -> Any:
+        found = self.scene.client.hgetall(self.keys.row(parent) + ":processed")
+        return [OK, {child.decode(): text.decode() for child, text in found.items()}]
