@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
-from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 import redis
 import redis.asyncio
@@ -14,8 +15,9 @@ from redis.asyncio.retry import Retry as AsyncRetry
 from redis.asyncio.sentinel import Sentinel as AsyncSentinel
 from redis.backoff import NoBackoff
 from redis.cluster import ClusterNode, RedisCluster
+from redis.connection import parse_url
 from redis.retry import Retry
-from redis.sentinel import Sentinel
+from redis.sentinel import Sentinel, SentinelManagedConnection
 
 PLAIN: Final = ("redis", "rediss", "unix")
 CLUSTER: Final = ("redis+cluster", "rediss+cluster")
@@ -24,6 +26,18 @@ SCHEMES: Final = (*PLAIN, *CLUSTER, *SENTINEL)
 
 Client = redis.Redis | RedisCluster
 AsyncClient = redis.asyncio.Redis | AsyncRedisCluster
+Place = tuple[str, str]
+"""The address of a server and the number of a database on it."""
+
+_KEPT: Final = frozenset(
+    {
+        *("host", "port", "path", "db", "username", "password", "credential_provider"),
+        *("client_name", "protocol"),
+        *("socket_timeout", "socket_connect_timeout", "socket_keepalive"),
+    }
+)
+"""The options of a blocking connection that an asyncio one takes too, besides those of TLS."""
+_BAD_PORT: Final = "a port is no whole number; in a password write / as %2F, ? as %3F, # as %23"
 
 
 def is_url(connection: str) -> bool:
@@ -31,13 +45,17 @@ def is_url(connection: str) -> bool:
     return "://" in connection
 
 
-def _options() -> dict[str, Any]:
+def _options(scheme: str = "redis") -> dict[str, Any]:
     """Retries are the wire's to make; a server that does not answer must not hold a caller for ever."""
-    return {"socket_timeout": 5.0, "socket_connect_timeout": 2.0, "socket_keepalive": True}
+    bounds: dict[str, Any] = {"socket_timeout": 5.0, "socket_connect_timeout": 2.0}
+    return bounds if scheme == "unix" else {**bounds, "socket_keepalive": True}
 
 
 def _split(url: str) -> SplitResult:
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise _unreadable(str(error)) from None
     if parts.scheme not in SCHEMES:
         raise ImproperlyConfigured(
             f'ECHOMQ["CONNECTION"] has the scheme {parts.scheme!r}; use one of {", ".join(SCHEMES)}.'
@@ -45,12 +63,27 @@ def _split(url: str) -> SplitResult:
     return parts
 
 
+def _unreadable(why: str) -> ImproperlyConfigured:
+    return ImproperlyConfigured(f'ECHOMQ["CONNECTION"] is a URL that cannot be read: {why}.')
+
+
 def _hosts(parts: SplitResult, default_port: int) -> list[tuple[str, int]]:
-    hosts = []
-    for item in parts.netloc.rpartition("@")[2].split(","):
-        host, _, port = item.rpartition(":") if not item.endswith("]") else (item, "", "")
-        hosts.append(((host or item).strip("[]"), int(port) if host and port else default_port))
-    return hosts
+    return [_host(item, default_port) for item in parts.netloc.rpartition("@")[2].split(",")]
+
+
+def _host(item: str, default_port: int) -> tuple[str, int]:
+    """``host``, ``host:port`` or ``[address]:port``."""
+    found = urlsplit(f"//{item}")
+    if not found.hostname:
+        raise _unreadable("it names no host")
+    return found.hostname, _port(found) or default_port
+
+
+def _port(parts: SplitResult) -> int | None:
+    try:
+        return parts.port
+    except ValueError:
+        raise _unreadable(_BAD_PORT) from None
 
 
 def _credentials(parts: SplitResult) -> dict[str, Any]:
@@ -73,8 +106,11 @@ def _service(parts: SplitResult) -> tuple[str, int]:
     service, _, database = parts.path.strip("/").partition("/")
     if not service:
         raise ImproperlyConfigured(
-            'a sentinel URL names its service: "redis+sentinel://host:26379,host:26379/service".'
+            'ECHOMQ["CONNECTION"] is a sentinel URL without a service: write '
+            '"redis+sentinel://host:26379,host:26379/service".'
         )
+    if not (database or "0").isdecimal():
+        raise _unreadable(f"the database {database!r} is not a whole number")
     return unquote(service), int(database or 0)
 
 
@@ -85,8 +121,42 @@ def _tls(parts: SplitResult) -> dict[str, Any]:
 def check_url(url: str) -> None:
     """Raise ``ImproperlyConfigured`` when ``url`` cannot be read; nothing is connected."""
     parts = _split(url)
+    if parts.scheme in PLAIN:
+        _plain(url)
+    else:
+        _hosts(parts, 0)
     if parts.scheme in SENTINEL:
         _service(parts)
+
+
+def _plain(url: str) -> dict[str, Any]:
+    """What redis-py reads from the URL of one server."""
+    _port(urlsplit(url))
+    try:
+        return dict(parse_url(url))
+    except ValueError as error:
+        raise _unreadable(str(error)) from None
+
+
+def places(url: str, database: object = None) -> frozenset[Place]:
+    """Every server and database that ``url`` names; ``database`` counts where it names none.
+
+    A service that sentinels watch is a place by its name; a cluster has one database.
+    """
+    parts = _split(url)
+    if parts.scheme in CLUSTER:
+        return frozenset((_address(*host), "0") for host in _hosts(parts, 6379))
+    if parts.scheme in SENTINEL:
+        service, named = _service(parts)
+        return frozenset({(f"service {service}", str(named or database or 0))})
+    read = _plain(url)
+    address = read.get("path") or _address(read.get("host", "localhost"), read.get("port", 6379))
+    return frozenset({(str(address), str(read.get("db", database) or 0))})
+
+
+def _address(host: str, port: int) -> str:
+    loopback = host.lower() in ("localhost", "::1") or host.startswith("127.")
+    return f"{'127.0.0.1' if loopback else host.lower()}:{port}"
 
 
 def client_from_url(url: str) -> Client:
@@ -94,7 +164,7 @@ def client_from_url(url: str) -> Client:
     parts = _split(url)
     retry = Retry(NoBackoff(), 0)
     if parts.scheme in PLAIN:
-        return redis.Redis.from_url(url, retry=retry, **_options())
+        return redis.Redis.from_url(url, retry=retry, **_options(parts.scheme))
     shared = {**_credentials(parts), **_query(parts), **_tls(parts), **_options()}
     if parts.scheme in CLUSTER:
         nodes = [ClusterNode(host, port) for host, port in _hosts(parts, 6379)]
@@ -110,7 +180,7 @@ def async_client_from_url(url: str) -> AsyncClient:
     parts = _split(url)
     retry = AsyncRetry(NoBackoff(), 0)
     if parts.scheme in PLAIN:
-        return redis.asyncio.Redis.from_url(url, retry=retry, **_options())
+        return redis.asyncio.Redis.from_url(url, retry=retry, **_options(parts.scheme))
     shared = {**_credentials(parts), **_query(parts), **_tls(parts), **_options()}
     if parts.scheme in CLUSTER:
         nodes = [AsyncClusterNode(host, port) for host, port in _hosts(parts, 6379)]
@@ -132,14 +202,16 @@ def async_client_beside(client: Client) -> AsyncClient:
         redis.UnixDomainSocketConnection: redis.asyncio.UnixDomainSocketConnection,
     }
     kind = next((kinds[one] for one in pool.connection_class.__mro__ if one in kinds), None)
-    if kind is None:
+    if kind is None or issubclass(pool.connection_class, SentinelManagedConnection):
         raise ImproperlyConfigured(
             "this django-redis alias has no asyncio counterpart: name a URL in ECHOMQ['CONNECTION'] "
             "to await calls"
         )
-    wanted = ("host", "port", "path", "db", "username", "password", "socket_timeout", "client_name")
-    kept = {name: value for name, value in pool.connection_kwargs.items() if name in wanted}
-    kept |= {k: v for k, v in pool.connection_kwargs.items() if k.startswith("ssl_")}
+    kept = {
+        name: value
+        for name, value in pool.connection_kwargs.items()
+        if name in _KEPT or name.startswith("ssl_")
+    }
     return redis.asyncio.Redis(
         connection_pool=redis.asyncio.ConnectionPool(
             connection_class=kind, retry=AsyncRetry(NoBackoff(), 0), **kept
@@ -149,7 +221,11 @@ def async_client_beside(client: Client) -> AsyncClient:
 
 def redacted(url: str) -> str:
     """``url`` without its password and without its query, fit for a page or a log."""
-    parts = urlsplit(url)
-    login, at, hosts = parts.netloc.rpartition("@")
-    user = login.partition(":")[0]
-    return urlunsplit(parts._replace(netloc=(f"{user}:***@" if at else "") + hosts, query=""))
+    scheme, _, rest = url.partition("://")
+    shown = re.split("[?#]", rest, maxsplit=1)[0]
+    place, slash, path = shown.partition("/")
+    login, at, hosts = place.rpartition("@")
+    if "@" in rest.removeprefix(place):
+        return f"{scheme}://***"
+    user = f"{login.partition(':')[0]}:***@" if at else ""
+    return f"{scheme}://{user}{hosts}{slash}{path}"
