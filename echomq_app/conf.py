@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -20,6 +21,7 @@ from echomq_app.protocol.ids import MAX_NODE
 from echomq_app.protocol.keyspace import valid_queue_name
 
 EMBEDDED: Final = "embedded"
+_VERSION: Final = re.compile(r"echomq:\d+\.\d+\.\d+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,9 @@ class Problem:
     hint: str
 
 
-class _Refused(Exception):
+class Refused(Exception):
+    """A value that a setting cannot have; ``expected`` says in words what it can have."""
+
     def __init__(self, expected: str) -> None:
         super().__init__(expected)
         self.expected = expected
@@ -39,32 +43,37 @@ class _Refused(Exception):
 
 def _text(value: Any) -> str:
     if not isinstance(value, str) or not value:
-        raise _Refused("text that is not empty")
+        raise Refused("text that is not empty")
     return value
 
 
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise _Refused("True or False")
+        raise Refused("True or False")
     return value
 
 
 def _whole(low: int, high: int = 2**53) -> Callable[[Any], int]:
     def read(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise _Refused(f"a whole number from {low}" + (f" to {high}" if high < 2**53 else ""))
+            raise Refused(f"a whole number from {low}" + (f" to {high}" if high < 2**53 else ""))
         return value
 
     return read
 
 
-def _span(low_s: float) -> Callable[[Any], timedelta]:
+def _span(low_s: float, high: timedelta = timedelta(days=3650)) -> Callable[[Any], timedelta]:
+    bounds = f"at least {low_s:g} s and at most {high.days} days"
+
     def read(value: Any) -> timedelta:
         span = value
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            span = timedelta(seconds=value)
-        if not isinstance(span, timedelta) or span < timedelta(seconds=low_s):
-            raise _Refused(f"seconds or a timedelta, at least {low_s:g} s")
+            try:
+                span = timedelta(seconds=value)
+            except (ValueError, OverflowError):
+                span = None
+        if not isinstance(span, timedelta) or not timedelta(seconds=low_s) <= span <= high:
+            raise Refused(f"seconds or a timedelta, {bounds}")
         return span
 
     return read
@@ -72,23 +81,29 @@ def _span(low_s: float) -> Callable[[Any], timedelta]:
 
 def _path(value: Any) -> Path:
     if not isinstance(value, (str, Path)) or not str(value):
-        raise _Refused("a path")
+        raise Refused("a path")
     return Path(value).absolute()
 
 
 def _names(value: Any) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, (list, tuple, set, frozenset)):
-        raise _Refused("a list of names")
+        raise Refused("a list of names")
     try:
         return tuple(valid_queue_name(name) for name in value)
     except InvalidQueueName as error:
-        raise _Refused(f"a list of queue names ({error})") from None
+        raise Refused(f"a list of queue names ({error})") from None
+
+
+def _version(value: Any) -> str:
+    if not isinstance(value, str) or not _VERSION.fullmatch(value):
+        raise Refused("a version such as 'echomq:4.0.0'")
+    return value
 
 
 def _versions(value: Any) -> frozenset[str]:
     if isinstance(value, str) or not isinstance(value, (list, tuple, set, frozenset)) or not value:
-        raise _Refused("a list of versions such as 'echomq:4.0.0'")
-    return frozenset(_text(version) for version in value)
+        raise Refused("a list of versions such as 'echomq:4.0.0'")
+    return frozenset(_version(version) for version in value)
 
 
 def _setting(default: Any, read: Callable[[Any], Any], sentence: str) -> Any:
@@ -111,7 +126,9 @@ class EmbeddedSettings:
 class FenceSettings:
     """``ECHOMQ["FENCE"]``: the data format that a server may hold."""
 
-    claim: str = _setting("echomq:4.0.0", _text, "The version written on a server that has none.")
+    claim: str = _setting(
+        "echomq:4.0.0", _version, "The version written on a server that has none; one of ACCEPT."
+    )
     accept: frozenset[str] = _setting(
         frozenset({"echomq:4.0.0"}), _versions, "The versions that we work with."
     )
@@ -135,7 +152,9 @@ class Settings:
         "This process's node in job ids; by default drawn from the server.",
     )
     lease: timedelta = _setting(
-        timedelta(seconds=60), _span(1), "How long a claim lasts between two heartbeats."
+        timedelta(seconds=60),
+        _span(1, timedelta(days=24)),
+        "How long a claim lasts between two heartbeats.",
     )
     max_attempts: int = _setting(5, _whole(1), "Attempts before a failing job is dead.")
     max_lapses: int = _setting(
@@ -181,7 +200,12 @@ def read_settings(raw: Any) -> tuple[Settings, list[Problem]]:
             Problem("E001", f"ECHOMQ is a dict; got {type(raw).__name__}.", "Write ECHOMQ = {...}.")
         )
         raw = {}
-    return _read(Settings, raw, "ECHOMQ", problems), problems
+    found: Settings = _read(Settings, raw, "ECHOMQ", problems)
+    fence = found.fence
+    if fence.claim not in fence.accept:
+        accepted = f"one of ACCEPT ({', '.join(sorted(fence.accept))})"
+        problems.append(_wrong('ECHOMQ["FENCE"]', "CLAIM", fence.claim, accepted))
+    return found, problems
 
 
 def _read(kind: type[Any], raw: Mapping[Any, Any], where: str, problems: list[Problem]) -> Any:
@@ -199,7 +223,7 @@ def _read(kind: type[Any], raw: Mapping[Any, Any], where: str, problems: list[Pr
         else:
             try:
                 values[one.name] = one.metadata["read"](value)
-            except _Refused as refused:
+            except Refused as refused:
                 problems.append(_wrong(where, key, value, refused.expected))
     return kind(**values)
 
