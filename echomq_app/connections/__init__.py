@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 from django.core.exceptions import ImproperlyConfigured
@@ -16,7 +17,7 @@ from django.core.signals import setting_changed
 
 from echomq_app.conf import EMBEDDED, Settings, echomq_settings
 from echomq_app.connections import clients
-from echomq_app.protocol.errors import EchoMQError
+from echomq_app.protocol.errors import EchoMQError, ServerUnavailable
 from echomq_app.protocol.ids import Minter
 from echomq_app.runtime.embedded import EmbeddedServer
 from echomq_app.service.aio import AsyncQueue
@@ -24,11 +25,13 @@ from echomq_app.service.bus import ServerBus
 from echomq_app.service.queue import Queue
 from echomq_app.wire.aio import AsyncWire
 from echomq_app.wire.exchange import Bus
+from echomq_app.wire.failures import BROKEN
 from echomq_app.wire.link import Wire
 
 __all__ = [
     "address",
     "async_queue_named",
+    "connection_named",
     "embedded_server",
     "forget",
     "introduce",
@@ -38,6 +41,9 @@ __all__ = [
     "server_bus",
     "wire",
 ]
+
+T = TypeVar("T")
+REBUILD_PAUSE_S: Final = 0.1
 
 _building = threading.RLock()
 _introduced: set[str] = set()
@@ -62,7 +68,9 @@ def embedded_server() -> EmbeddedServer:
     return EmbeddedServer(found.folder, found.binary)
 
 
-def _connection(found: Settings) -> str:
+def connection_named() -> str:
+    """The alias, URL or ``embedded`` that the settings name; ``ImproperlyConfigured`` for none."""
+    found = echomq_settings()
     if found.connection is not None:
         return found.connection
     if found.wants_embedded:
@@ -87,9 +95,9 @@ def _alias_client(alias: str) -> clients.Client:
     return client
 
 
-def _client(found: Settings) -> tuple[clients.Client, Callable[[], object] | None]:
+def _client() -> tuple[clients.Client, Callable[[], object] | None]:
     """The client, and what brings its server back when that is ours to do."""
-    connection = _connection(found)
+    connection = connection_named()
     if connection == EMBEDDED:
         server = embedded_server()
         return clients.client_from_url(server.ensure()), server.ensure
@@ -106,8 +114,22 @@ def _client(found: Settings) -> tuple[clients.Client, Callable[[], object] | Non
 def new_wire() -> Wire:
     """A wire on the configured server. Most callers share ``wire()``."""
     found = echomq_settings()
-    client, revive = _client(found)
+    client, revive = _patiently(_client, found.patience.total_seconds())
     return Wire(client, _bus(found), revive=revive)
+
+
+def _patiently(build: Callable[[], T], seconds: float) -> T:
+    """A cluster's client asks its nodes as it is built: try while there is time."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return build()
+        except BROKEN as cause:
+            if time.monotonic() + REBUILD_PAUSE_S > deadline:
+                raise ServerUnavailable(
+                    f"no server answered at {address()} within {seconds:g} s: {cause}"
+                ) from cause
+        time.sleep(REBUILD_PAUSE_S)
 
 
 @cache
@@ -126,8 +148,10 @@ def async_wire() -> AsyncWire:
     loop = asyncio.get_running_loop()
     found = _async_wires.get(loop)
     if found is None:
+        for ended in [one for one in _async_wires if one.is_closed()]:
+            del _async_wires[ended]
         settings = echomq_settings()
-        connection = _connection(settings)
+        connection = connection_named()
         if connection == EMBEDDED:
             client = clients.async_client_from_url(embedded_server().ensure())
         elif clients.is_url(connection):
@@ -176,7 +200,7 @@ def introduce(name: str) -> None:
 
 def address() -> str:
     """Where the queues live, without secrets: for pages and logs."""
-    connection = _connection(echomq_settings())
+    connection = connection_named()
     if connection == EMBEDDED:
         return embedded_server().url
     if clients.is_url(connection):
@@ -193,10 +217,17 @@ def forget() -> None:
 
 
 def _setting_changed(*, setting: str, **_: Any) -> None:
-    if setting in ("ECHOMQ", "CACHES", "TASKS", "DEBUG"):
+    if setting in ("ECHOMQ", "CACHES", "TASKS", "DEBUG", "BASE_DIR"):
         forget()
+
+
+def _after_fork() -> None:
+    """A thread of the parent that was building then holds the lock for ever."""
+    global _building  # noqa: PLW0603  # a lock that is held cannot be freed here
+    _building = threading.RLock()
+    forget()
 
 
 setting_changed.connect(_setting_changed)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=forget)
+    os.register_at_fork(after_in_child=_after_fork)
