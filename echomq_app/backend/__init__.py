@@ -10,9 +10,12 @@ from django.core.checks import CheckMessage
 
 from echomq_app import checks
 from echomq_app.backend import results
-from echomq_app.backend.outbox import Parcel, is_open, post, send, send_again
+from echomq_app.backend.instants import instant
+from echomq_app.backend.outbox import is_open, post
+from echomq_app.backend.sending import Delivery, Parcel, send_again
 from echomq_app.compat import (
     BaseTaskBackend,
+    InvalidTask,
     Task,
     TaskResult,
     TaskResultDoesNotExist,
@@ -20,11 +23,12 @@ from echomq_app.compat import (
     task_enqueued,
 )
 from echomq_app.conf import echomq_settings
-from echomq_app.connections import minter, queue_named, server_bus, wire
+from echomq_app.connections import connection_named, minter, queue_named, server_bus, wire
 from echomq_app.protocol import calls, payload, replies
-from echomq_app.protocol.errors import EnqueueFailed, IdCollision
+from echomq_app.protocol.errors import EnqueueFailed, InvalidQueueName, UnsentJob
 from echomq_app.protocol.ids import is_branded, minted_ms
-from echomq_app.service.records import moment
+from echomq_app.protocol.keyspace import valid_queue_name
+from echomq_app.service.queue import instant_ms
 
 MOST_MINTS = 8
 
@@ -39,6 +43,14 @@ class EchoMQBackend(BaseTaskBackend):
     supports_async_task = True
     supports_get_result = True
 
+    def validate_task(self, task: Task[..., Any]) -> None:
+        """``InvalidTask`` for a task that this backend cannot run, or on a queue that cannot be."""
+        super().validate_task(task)
+        try:
+            valid_queue_name(task.queue_name)
+        except InvalidQueueName as error:
+            raise InvalidTask(str(error)) from error
+
     def enqueue(self, task: Task[..., Any], args: Any, kwargs: Any) -> TaskResult[Any]:
         """Enqueue now, or when the open transactions have committed; the id is known at once.
 
@@ -46,17 +58,19 @@ class EchoMQBackend(BaseTaskBackend):
         on commit it is raised by the block that commits.
         """
         self.validate_task(task)
+        connection_named()
         parcel = self._pack(task, args, kwargs)
         if self.enqueue_on_commit and is_open():
             post(parcel)
             return parcel.result
         for _ in range(MOST_MINTS):
-            try:
-                send([parcel])
-                return parcel.result
-            except IdCollision:
-                parcel = self._pack(task, args, kwargs)
-        raise IdCollision(parcel.job_id, parcel.queue)
+            delivery = Delivery()
+            delivery.send([parcel])
+            if delivery.collision is None:
+                break
+            parcel = self._pack(task, args, kwargs)
+        delivery.conclude()
+        return parcel.result
 
     def resend(self, failed: EnqueueFailed) -> None:
         """Send again what an ``EnqueueFailed`` carries; what was admitted is not admitted twice."""
@@ -72,7 +86,7 @@ class EchoMQBackend(BaseTaskBackend):
             task=task,
             id=job_id,
             status=TaskResultStatus.READY,
-            enqueued_at=moment(minted_ms(job_id)),
+            enqueued_at=instant(minted_ms(job_id)),
             started_at=None,
             finished_at=None,
             last_attempted_at=None,
@@ -91,17 +105,11 @@ class EchoMQBackend(BaseTaskBackend):
             ),
             limit=echomq_settings().max_payload_bytes,
         )
-        return Parcel(
-            queue=task.queue_name,
-            job_id=job_id,
-            payload=raw,
-            run_after=_aware(task.run_after),
-            result=result,
-            tell=self._tell,
-        )
+        job = UnsentJob(task.queue_name, job_id, raw, _run_at_ms(task.run_after))
+        return Parcel(job=job, result=result, tell=self._tell)
 
     def _tell(self, result: TaskResult[Any]) -> None:
-        task_enqueued.send(type(self), task_result=result)
+        task_enqueued.send_robust(type(self), task_result=result)
 
     def get_result(self, result_id: str) -> TaskResult[Any]:
         """The result of a job that lives or whose outcome is kept, else ``TaskResultDoesNotExist``."""
@@ -130,6 +138,8 @@ class EchoMQBackend(BaseTaskBackend):
         return checks.check_backend(self.alias, self.queues, self.options)
 
 
-def _aware(when: datetime | None) -> datetime | None:
-    """``USE_TZ = False`` gives naive local times."""
-    return when.astimezone() if when is not None and when.tzinfo is None else when
+def _run_at_ms(when: datetime | None) -> int | None:
+    """``USE_TZ = False`` gives naive local times. Before 1970 is as due as 1970."""
+    if when is None:
+        return None
+    return max(0, instant_ms(when if when.tzinfo else when.astimezone()))

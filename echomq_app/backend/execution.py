@@ -6,20 +6,27 @@ import json
 import random
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
+from django.db import Error as DatabaseFault
 from django.db import close_old_connections
 
+from echomq_app.backend import EchoMQBackend
 from echomq_app.backend.context import EchoMQContext
-from echomq_app.backend.registry import UnknownTask, find_task
+from echomq_app.backend.instants import instant
+from echomq_app.backend.registry import UnknownTask, find_task, placed
 from echomq_app.backend.reports import OutcomeReport, failure
+from echomq_app.backend.results import one_each
 from echomq_app.compat import (
+    BaseTaskBackend,
     Task,
     TaskError,
     TaskResult,
     TaskResultStatus,
+    task_backends,
     task_finished,
     task_started,
 )
@@ -32,10 +39,10 @@ from echomq_app.protocol.payload import TaskPayload
 from echomq_app.runtime.held import Held
 from echomq_app.runtime.outcomes import Completed, Delayed, Failed, Outcome
 from echomq_app.service.queue import whole_ms
-from echomq_app.service.records import moment
 
 UNKNOWN_TASK_TRIES: Final = 60
 UNKNOWN_TASK_PAUSE: Final = timedelta(seconds=60)
+MOST_ATTEMPTS: Final = 1_000_000
 
 
 class NotJSON(TypeError):
@@ -60,58 +67,71 @@ class TaskRunner:
             task = find_task(read.task)
         except UnknownTask as error:
             return _unknown(held, error)
-        close_old_connections()
+        except BaseException as error:  # noqa: BLE001  # a task and its module may raise anything
+            return self._failed(held, read, error)
+        _refresh_connections()
         try:
             return self._run(held, read, task)
         finally:
-            close_old_connections()
+            _refresh_connections()
 
     def _now_ms(self) -> int:
         return int(self.clock() * 1000)
 
     def _run(self, held: Held, read: TaskPayload, task: Task[..., Any]) -> Outcome:
         started = self._now_ms()
-        result = _running(held, read, task, started)
-        sender = type(task.get_backend())
+        backend = _backend(task, held.lease.queue)
+        result: TaskResult[Any] | None = None
         try:
-            task_started.send(sender, task_result=result)
+            result = _running(held, read, task, backend.alias, started)
+            task_started.send_robust(type(backend), task_result=result)
             args = list(read.args)
             if task.takes_context:
                 args.insert(0, EchoMQContext(task_result=result, held=held))
-            value = _as_json(task, task.call(*args, **read.kwargs))
-        except BaseException as error:  # noqa: BLE001  # a user's task may raise anything
-            return self._failed(held, read, task, result, error)
-        self._finish(sender, result, TaskResultStatus.SUCCESSFUL, value)
-        report = OutcomeReport(
-            status="successful",
-            task=read.task,
-            args=read.args,
-            kwargs=read.kwargs,
-            value=value,
-            worker=held.lease.label,
-            attempt=held.lease.attempt,
-            claimed_at=started,
-            finished_at=self._now_ms(),
-        )
-        return Completed(keep=self._keep(held, report))
+            value, outcome = self._seal(held, read, task.call(*args, **read.kwargs), started)
+        except BaseException as error:  # noqa: BLE001  # a task and its module may raise anything
+            return self._failed(held, read, error, backend, result)
+        _finish(backend, result, TaskResultStatus.SUCCESSFUL, value, self._now_ms())
+        return Completed(keep=self._keep(held, outcome))
+
+    def _seal(self, held: Held, read: TaskPayload, value: Any, started: int) -> tuple[Any, bytes]:
+        """The value as JSON gives it back, so that it reads the same everywhere, and the outcome."""
+        try:
+            plain = json.loads(json.dumps(value, allow_nan=False))
+            report = OutcomeReport(
+                status="successful",
+                task=read.task,
+                args=list(read.args),
+                kwargs=dict(read.kwargs),
+                value=plain,
+                worker=held.lease.label,
+                attempt=held.lease.attempt,
+                claimed_at=started,
+                finished_at=self._now_ms(),
+            )
+            return plain, report.encoded()
+        except (TypeError, ValueError, RecursionError) as error:
+            raise NotJSON(
+                f"{read.task} returned what JSON cannot hold ({error}); it has run and is not run again"
+            ) from error
 
     def _failed(
         self,
         held: Held,
         read: TaskPayload,
-        task: Task[..., Any],
-        result: TaskResult[Any],
         error: BaseException,
+        backend: BaseTaskBackend | None = None,
+        result: TaskResult[Any] | None = None,
     ) -> Outcome:
         report = failure(held, error, self._now_ms())
-        result.errors.append(
-            TaskError(exception_class_path=report.exception, traceback=report.traceback)
-        )
-        most = read.max_attempts or self.settings.max_attempts
+        most = self._most_attempts(read)
         if isinstance(error, NotJSON):
             most = 0
-        if held.lease.attempt >= most:
-            self._finish(type(task.get_backend()), result, TaskResultStatus.FAILED, None)
+        if backend is not None and result is not None and held.lease.attempt >= most:
+            result.errors.append(
+                TaskError(exception_class_path=report.exception, traceback=report.traceback)
+            )
+            _finish(backend, result, TaskResultStatus.FAILED, None, report.at)
         return Failed(
             error=report.error,
             report=report.encoded(),
@@ -119,35 +139,31 @@ class TaskRunner:
             max_attempts=most,
         )
 
+    def _most_attempts(self, read: TaskPayload) -> int:
+        """The payload's word, at least one, else the setting's."""
+        if read.max_attempts is None:
+            return self.settings.max_attempts
+        return min(max(1, read.max_attempts), MOST_ATTEMPTS)
+
     def backoff(self, attempt: int) -> timedelta:
         """Half to all of ``base`` doubled for each attempt so far, up to the cap."""
         base, cap = self.settings.backoff_base, self.settings.backoff_cap
-        doubled = base.total_seconds() * 2.0 ** min(attempt - 1, 40)
-        longest = min(doubled, cap.total_seconds())
+        longest = min(base.total_seconds() * 2.0 ** min(attempt - 1, 40), cap.total_seconds())
         return timedelta(seconds=longest * random.uniform(0.5, 1.0))
-
-    def _finish(
-        self, sender: type[Any], result: TaskResult[Any], status: TaskResultStatus, value: Any
-    ) -> None:
-        put = object.__setattr__
-        put(result, "finished_at", moment(self._now_ms()))
-        put(result, "status", status)
-        put(result, "_return_value", value)
-        task_finished.send_robust(sender, task_result=result)
 
     def _expired(self, held: Held, read: TaskPayload) -> Outcome:
         report = OutcomeReport(
             status="expired",
             task=read.task,
-            args=read.args,
-            kwargs=read.kwargs,
+            args=list(read.args),
+            kwargs=dict(read.kwargs),
             worker=held.lease.label,
             attempt=held.lease.attempt,
             finished_at=self._now_ms(),
         )
-        return Completed(keep=self._keep(held, report))
+        return Completed(keep=self._keep(held, report.encoded()))
 
-    def _keep(self, held: Held, report: OutcomeReport) -> Retention:
+    def _keep(self, held: Held, outcome: bytes) -> Retention:
         receipt = Retention(
             mark=payload.mark(held.lease.payload), receipt_ms=whole_ms(self.settings.receipt_ttl)
         )
@@ -156,37 +172,60 @@ class TaskRunner:
         return Retention(
             mark=receipt.mark,
             receipt_ms=receipt.receipt_ms,
-            outcome=report.encoded(),
+            outcome=outcome,
             result_ms=whole_ms(self.settings.result_ttl),
             limit=self.settings.max_results,
         )
 
 
-def _running(held: Held, read: TaskPayload, task: Task[..., Any], started: int) -> TaskResult[Any]:
+def _refresh_connections() -> None:
+    """Close database connections that are too old or broken, as Django does around a request."""
+    with suppress(DatabaseFault):
+        close_old_connections()
+
+
+def _backend(task: Task[..., Any], queue: str) -> BaseTaskBackend:
+    """The backend of ours that the job came through, as far as its task and queue tell."""
+    own = task.get_backend()
+    ours = (one for one in task_backends.all() if isinstance(one, EchoMQBackend))
+    if isinstance(own, EchoMQBackend):
+        return own
+    return next((one for one in ours if not one.queues or queue in one.queues), own)
+
+
+def _running(
+    held: Held, read: TaskPayload, task: Task[..., Any], backend: str, started: int
+) -> TaskResult[Any]:
     return TaskResult(
-        task=task,
+        task=placed(task, queue_name=held.lease.queue, backend=backend),
         id=held.lease.job_id,
         status=TaskResultStatus.RUNNING,
-        enqueued_at=moment(minted_ms(held.lease.job_id)),
-        started_at=moment(started),
-        last_attempted_at=moment(started),
+        enqueued_at=instant(minted_ms(held.lease.job_id)),
+        started_at=instant(started),
+        last_attempted_at=instant(started),
         finished_at=None,
         args=list(read.args),
         kwargs=dict(read.kwargs),
-        backend=task.backend,
+        backend=backend,
         errors=[],
-        worker_ids=[held.lease.label] * held.lease.attempt,
+        worker_ids=one_each(held.lease.attempt, [held.lease.label]),
     )
 
 
-def _as_json(task: Task[..., Any], value: Any) -> Any:
-    """The value as JSON gives it back, so that a result reads the same everywhere."""
-    try:
-        return json.loads(json.dumps(value, allow_nan=False))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise NotJSON(
-            f"{task.module_path} returned what JSON cannot hold ({error}); it has run and is not run again"
-        ) from error
+def _finish(
+    backend: BaseTaskBackend,
+    result: TaskResult[Any],
+    status: TaskResultStatus,
+    value: Any,
+    at_ms: int,
+) -> None:
+    for name, fact in (
+        ("finished_at", instant(at_ms)),
+        ("status", status),
+        ("_return_value", value),
+    ):
+        object.__setattr__(result, name, fact)
+    task_finished.send_robust(type(backend), task_result=result)
 
 
 def _bury(error: str) -> Failed:

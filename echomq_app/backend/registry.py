@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import fields
 from functools import cache
 from typing import Any
 
@@ -43,6 +44,15 @@ def find_task(path: str) -> Task[..., Any]:
         raise UnknownTask(
             f"{path!r:.200} is {type(found).__name__}, not a task: put @task above the function"
         )
+    return found
+
+
+def placed(task: Task[..., Any], **changes: Any) -> Task[..., Any]:
+    """``task`` as it was enqueued, unchecked: a queue that left ``QUEUES`` may still hold jobs."""
+    found: Task[..., Any] = object.__new__(type(task))
+    for one in fields(task):
+        value = changes.get(one.name, getattr(task, one.name))
+        object.__setattr__(found, one.name, value)
     return found
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
-from traceback import format_exception
-from typing import Any
+from dataclasses import dataclass, field, fields
+from traceback import format_exception, format_exception_only
+from typing import Any, Final
 
 from echomq_app.protocol.calls import capped_error
 from echomq_app.runtime.held import Held
@@ -25,7 +25,7 @@ class ErrorReport:
     traceback: str
 
     def encoded(self) -> bytes:
-        return json.dumps(asdict(self), ensure_ascii=False).encode("utf-8", "replace")
+        return json.dumps(_body(self), ensure_ascii=False).encode("utf-8", "replace")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,12 @@ class OutcomeReport:
     meta: Any = field(default_factory=dict)
 
     def encoded(self) -> bytes:
-        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":")).encode()
+        """JSON in ASCII: arguments and values may hold text that UTF-8 cannot."""
+        return json.dumps(_body(self), separators=(",", ":")).encode()
+
+
+def _body(report: ErrorReport | OutcomeReport) -> dict[str, Any]:
+    return {one.name: getattr(report, one.name) for one in fields(report)}
 
 
 def failure(held: Held, error: BaseException, at_ms: int) -> ErrorReport:
@@ -56,7 +61,7 @@ def failure(held: Held, error: BaseException, at_ms: int) -> ErrorReport:
         token=held.lease.token,
         worker=held.lease.label,
         exception=f"{kind.__module__}.{kind.__qualname__}",
-        error=capped_error(f"{kind.__qualname__}: {error}"),
+        error=capped_error("".join(format_exception_only(error)).strip()),
         traceback=capped_error("".join(format_exception(error))),
     )
 
@@ -73,9 +78,26 @@ def read_outcome(raw: bytes) -> OutcomeReport | None:
     return found
 
 
+_SHAPES: Final[dict[str, Any]] = {
+    **dict.fromkeys(("status", "task", "worker", "exception", "error", "traceback"), str),
+    **dict.fromkeys(("at", "attempt", "token"), int),
+    **dict.fromkeys(("claimed_at", "finished_at"), (int, type(None))),
+    "args": list,
+    "kwargs": dict,
+}
+
+
 def _read(kind: Any, raw: bytes) -> Any:
     try:
         body = json.loads(raw)
-        return kind(**{name: body[name] for name in kind.__dataclass_fields__ if name in body})
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(body, dict):
+        return None
+    told = {one.name: body[one.name] for one in fields(kind) if one.name in body}
+    if not all(isinstance(value, _SHAPES.get(name, object)) for name, value in told.items()):
+        return None
+    try:
+        return kind(**told)
+    except TypeError:
         return None

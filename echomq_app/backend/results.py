@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from echomq_app.backend.registry import UnknownTask, find_task
+from echomq_app.backend.instants import instant
+from echomq_app.backend.registry import UnknownTask, find_task, placed
 from echomq_app.backend.reports import ErrorReport, read_failure, read_outcome
 from echomq_app.compat import TaskError, TaskResult, TaskResultStatus
 from echomq_app.protocol import payload
-from echomq_app.protocol.errors import InvalidPayload
+from echomq_app.protocol.errors import EchoMQError, InvalidPayload
 from echomq_app.protocol.ids import minted_ms
 from echomq_app.protocol.states import State
-from echomq_app.service.records import JobDetails, moment
+from echomq_app.service.records import JobDetails
 
 _STATUS = {
     State.ACTIVE: TaskResultStatus.RUNNING,
@@ -34,28 +35,56 @@ def _living(job: JobDetails, backend: str) -> TaskResult[Any]:
     status = _STATUS.get(job.state, TaskResultStatus.READY)
     workers = [one.worker for one in reports]
     if status is TaskResultStatus.RUNNING:
-        workers.append(fields.get("worker", b"").decode("utf-8", "replace").partition(" ")[2])
-    claimed = fields.get("claimed_at", b"")
-    claimed_at = moment(int(claimed)) if claimed.isdigit() else None
+        workers.append(_text(fields, "worker").partition(" ")[2])
+    errors = [_error(one) for one in reports]
+    if status is TaskResultStatus.FAILED and not errors:
+        errors = [_unreported(_text(fields, "last_error"))]
     finished = reports[-1].at if reports and status is TaskResultStatus.FAILED else None
+    claimed_at = instant(_number(fields, "claimed_at"))
+    attempts = (_number(fields, "attempts") or 0) - (_number(fields, "excused") or 0)
     return TaskResult(
-        task=find_task(read.task).using(queue_name=job.queue),
+        task=placed(
+            find_task(read.task),
+            queue_name=job.queue,
+            backend=backend,
+            run_after=instant(job.run_at_ms),
+        ),
         id=job.job_id,
         status=status,
-        enqueued_at=moment(minted_ms(job.job_id)),
+        enqueued_at=instant(minted_ms(job.job_id)),
         started_at=claimed_at,
         last_attempted_at=claimed_at,
-        finished_at=moment(finished),
+        finished_at=instant(finished),
         args=list(read.args),
         kwargs=dict(read.kwargs),
         backend=backend,
-        errors=[_error(one) for one in reports],
-        worker_ids=workers,
+        errors=errors,
+        worker_ids=one_each(attempts, workers),
     )
+
+
+def _text(fields: dict[str, bytes], name: str) -> str:
+    return fields.get(name, b"").decode("utf-8", "replace")
+
+
+def _number(fields: dict[str, bytes], name: str) -> int | None:
+    raw = fields.get(name, b"")
+    return int(raw) if raw.isdigit() else None
+
+
+def one_each(attempts: int, workers: list[str]) -> list[str]:
+    """A worker for each attempt, ``""`` where none left its name: it died, or too long ago."""
+    return [""] * (attempts - len(workers)) + workers
 
 
 def _error(report: ErrorReport) -> TaskError:
     return TaskError(exception_class_path=report.exception, traceback=report.traceback)
+
+
+def _unreported(why: str) -> TaskError:
+    """The end of a job that no exception of its task brought about."""
+    kind = EchoMQError
+    return TaskError(exception_class_path=f"{kind.__module__}.{kind.__qualname__}", traceback=why)
 
 
 def _ended(job: JobDetails, backend: str) -> TaskResult[Any] | None:
@@ -66,18 +95,18 @@ def _ended(job: JobDetails, backend: str) -> TaskResult[Any] | None:
         return None
     done = outcome.status == "successful"
     result: TaskResult[Any] = TaskResult(
-        task=find_task(outcome.task).using(queue_name=job.queue),
+        task=placed(find_task(outcome.task), queue_name=job.queue, backend=backend),
         id=job.job_id,
         status=TaskResultStatus.SUCCESSFUL if done else TaskResultStatus.FAILED,
-        enqueued_at=moment(minted_ms(job.job_id)),
-        started_at=moment(outcome.claimed_at),
-        last_attempted_at=moment(outcome.claimed_at),
-        finished_at=moment(outcome.finished_at),
+        enqueued_at=instant(minted_ms(job.job_id)),
+        started_at=instant(outcome.claimed_at),
+        last_attempted_at=instant(outcome.claimed_at),
+        finished_at=instant(outcome.finished_at),
         args=list(outcome.args),
         kwargs=dict(outcome.kwargs),
         backend=backend,
-        errors=[],
-        worker_ids=[outcome.worker] * outcome.attempt,
+        errors=[] if done else [_unreported(f"it ended as {outcome.status}")],
+        worker_ids=one_each(outcome.attempt, [outcome.worker]),
     )
     object.__setattr__(result, "_return_value", outcome.value)
     return result

@@ -117,11 +117,15 @@ class IdCollision(EchoMQError):
 
 
 class UnsentJob(NamedTuple):
-    """A job that a caller knows and the server may not: enough to send it again."""
+    """A job that a caller knows and the server may not: enough to send it again.
+
+    ``run_at_ms`` is ms since 1970, ``None`` for a job that may run at once.
+    """
 
     queue: str
     job_id: str
     payload: bytes
+    run_at_ms: int | None = None
 
 
 class EnqueueFailed(EchoMQError):
@@ -138,4 +142,4 @@ class EnqueueFailed(EchoMQError):
             "Send the same ids and payloads again: what was admitted already is not admitted twice"
         )
         self.jobs = tuple(jobs)
-        self.queue, self.job_id, self.payload = first
+        self.queue, self.job_id, self.payload = first.queue, first.job_id, first.payload
