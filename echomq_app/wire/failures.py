@@ -82,6 +82,11 @@ def refusal(verb: str, reply: redis_errors.RedisError) -> errors.EchoMQError:
             "raise maxmemory or let workers drain the queues"
         )
     kind = _REFUSALS.get(first_word(reply))
+    if kind is errors.WrongType:
+        return kind(
+            f"a key that {verb} needs holds another type than the protocol's: something else wrote under "
+            f"this queue's name. Find it with TYPE and move it away ({reply})"
+        )
     if kind is not None:
         return kind(str(reply))
     return errors.ServerFault(f"the server refused {verb}: {reply}")
