@@ -27,10 +27,10 @@ def pause_queue(request: HttpRequest, queue: str) -> HttpResponse:
     with _told(request, queue, "Pause"):
         if queue_named(queue).pause():
             record(request, queue, "Paused.")
-            said = _("%(queue)s is paused: running jobs go on, no worker takes another.")
+            said = _("Queue %(queue)s is paused: running jobs go on, no worker takes another.")
             messages.success(request, said % {"queue": queue})
         else:
-            messages.info(request, _("%(queue)s was paused already.") % {"queue": queue})
+            messages.info(request, _("Queue %(queue)s was paused already.") % {"queue": queue})
     return _back(request, queue)
 
 
@@ -39,9 +39,9 @@ def resume_queue(request: HttpRequest, queue: str) -> HttpResponse:
     with _told(request, queue, "Resume"):
         if queue_named(queue).resume():
             record(request, queue, "Resumed.")
-            messages.success(request, _("%(queue)s is served again.") % {"queue": queue})
+            messages.success(request, _("Queue %(queue)s is served again.") % {"queue": queue})
         else:
-            messages.info(request, _("%(queue)s was not paused.") % {"queue": queue})
+            messages.info(request, _("Queue %(queue)s was not paused.") % {"queue": queue})
     return _back(request, queue)
 
 

@@ -118,5 +118,5 @@ def _receipt_facts(job: JobDetails) -> list[Fact]:
     return [
         Fact(label=_("Ended by"), text=visible(job.receipt.label)),
         Fact(label=_("Token at its end"), text=str(job.receipt.token)),
-        Fact(label=_("Remembered until"), at=as_instant(job.receipt.until_ms)),
+        Fact(label=_("Resends are known until"), at=as_instant(job.receipt.until_ms)),
     ]

@@ -67,13 +67,13 @@ def _scheduled(job: JobDetails) -> str:
 def _done(job: JobDetails) -> str:
     if job.receipt is None:
         return _("It has ended. What is kept of it cannot be read.")
-    until = clock(as_instant(job.receipt.until_ms))
     if job.receipt.outcome is None:
+        until = clock(as_instant(job.receipt.until_ms))
         return _(
             "It has ended, done or removed. That is remembered until %(until)s; its outcome was "
             "not kept."
         ) % {"until": until}
-    return _("It has ended. Its outcome is kept until %(until)s.") % {"until": until}
+    return _("It has ended. Its outcome is kept for as long as ECHOMQ['RESULT_TTL'] says.")
 
 
 def _seconds_to(ms: int | None, job: JobDetails) -> float:

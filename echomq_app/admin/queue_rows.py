@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from echomq_app.admin.text import visible
-from echomq_app.admin.trouble import FAILURES, Failure, Trouble, trouble
+from echomq_app.admin.trouble import FAILURES, Trouble, trouble
 from echomq_app.conf import echomq_settings
 from echomq_app.connections import queue_named, server_bus
 from echomq_app.protocol.errors import ConnectionLost, InvalidQueueName
@@ -14,7 +14,7 @@ from echomq_app.service.records import QueueFacts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueRow:
-    """A queue with its numbers, or with the reason why they cannot be read.
+    """A queue with its numbers, or with the trouble that hides them; neither: it was not asked.
 
     ``linked``: it has pages; what stands in the server's list may be no queue's name.
     """
@@ -34,7 +34,7 @@ def queue_rows() -> tuple[list[QueueRow], Trouble | None]:
     try:
         names.update(server_bus().known_queues())
     except FAILURES as failure:
-        return _unread(sorted(names), failure), trouble(failure)
+        return _unread(sorted(names)), trouble(failure)
     return _read(sorted(names))
 
 
@@ -47,11 +47,11 @@ def _read(names: list[str]) -> tuple[list[QueueRow], Trouble | None]:
         except InvalidQueueName as failure:
             rows.append(QueueRow(name=visible(name), linked=False, trouble=trouble(failure)))
         except ConnectionLost as silence:
-            return rows + _unread(names[index:], silence), trouble(silence)
+            return rows + _unread(names[index:]), trouble(silence)
         except FAILURES as failure:
             rows.append(QueueRow(name=name, trouble=trouble(failure)))
     return rows, None
 
 
-def _unread(names: list[str], failure: Failure) -> list[QueueRow]:
-    return [QueueRow(name=name, trouble=trouble(failure)) for name in names]
+def _unread(names: list[str]) -> list[QueueRow]:
+    return [QueueRow(name=name) for name in names]

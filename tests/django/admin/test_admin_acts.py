@@ -39,12 +39,12 @@ def test_pause_stops_claims_and_resume_lets_them_go_on(queue: Queue, operator: C
     paused = operator.post(address("pause", "default"))
 
     assert queue.is_paused()
-    assert "default is paused" in said(paused)[0]
+    assert "Queue default is paused" in said(paused)[0]
 
     resumed = operator.post(address("resume", "default"))
 
     assert not queue.is_paused()
-    assert "default is served again" in said(resumed)[-1]
+    assert "Queue default is served again" in said(resumed)[-1]
     assert trail() == [
         (WHO, "default", CHANGE, "Paused."),
         (WHO, "default", CHANGE, "Resumed."),
@@ -58,7 +58,7 @@ def test_a_pause_of_a_paused_queue_says_so_and_leaves_no_trail(
 
     response = operator.post(address("pause", "default"))
 
-    assert said(response) == ["default was paused already."]
+    assert said(response) == ["Queue default was paused already."]
     assert trail() == []
 
 
@@ -193,11 +193,13 @@ def test_the_log_of_actions_links_to_the_queue(queue: Queue, operator: Client) -
     operator.post(address("pause", "default"))
 
     (entry,) = LogEntry.objects.all()
-    followed = operator.get(entry.get_admin_url(), follow=True)
+    link = entry.get_admin_url()
+    assert link is not None
+    followed = operator.get(link, follow=True)
 
     assert followed.status_code == 200
     assert followed.request["PATH_INFO"] == address("set", "default", "pending")
-    assert entry.get_admin_url() in operator.get("/admin/").content.decode()
+    assert link in operator.get("/admin/").content.decode()
 
 
 def test_a_lapsed_lease_does_not_make_a_job_removable_before_it_is_reaped(

@@ -1,0 +1,63 @@
+"""A real browser on a live site whose policy forbids inline styles and scripts."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from django.contrib.auth.models import User
+from selenium.webdriver import Chrome, ChromeOptions
+from selenium.webdriver.chrome.service import Service
+
+from echomq_app.connections import queue_named
+from echomq_app.service.queue import Queue
+from tests.django.admin.jobs import connect
+from tests.servers.server import Server
+
+if TYPE_CHECKING:
+    from pytest_django.fixtures import Settings
+    from pytest_django.live_server_helper import LiveServer
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+PASSWORD = "correct horse"
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Chrome]:
+    options = ChromeOptions()
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path / 'profile'}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    # Both named: Selenium would otherwise ask the network for them.
+    options.binary_location = next(filter(None, map(shutil.which, BROWSERS)), "")
+    chrome = Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    yield chrome
+    chrome.quit()
+
+
+@pytest.fixture
+def site(engine_server: Server, settings: Settings, live_server: LiveServer) -> str:
+    """The address of the live site; its queue server is the default engine's."""
+    connect(settings, engine_server.url, "default", "mail")
+    settings.MIDDLEWARE = ["tests.browser.policy.forbid_inline", *settings.MIDDLEWARE]
+    User.objects.create_superuser("olga", password=PASSWORD)
+    return str(live_server.url)
+
+
+@pytest.fixture
+def queue(site: str) -> Queue:
+    """The queue ``default``, empty."""
+    return queue_named("default")

@@ -1,0 +1,144 @@
+"""The operator's pages in a real browser: they work, keep to the policy, fit and can be read."""
+
+from __future__ import annotations
+
+import pytest
+from selenium.webdriver import Chrome
+from selenium.webdriver.common.by import By
+
+from echomq_app.protocol.states import State
+from echomq_app.service.queue import Queue
+from tests.browser.conftest import PASSWORD
+from tests.browser.scene import play
+from tests.django.admin.jobs import address, failed
+
+LEAST_CONTRAST = 4.5
+"""WCAG 2.2, success criterion 1.4.3, for text of normal size."""
+
+CONTRASTS = """
+const channel = c => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+const shares = [0.2126, 0.7152, 0.0722];
+const light = rgb => rgb.map(channel).reduce((sum, c, i) => sum + c * shares[i], 0);
+const colour = text => text.match(/[\\d.]+/g).map(Number);
+const behind = e => {
+  for (; e; e = e.parentElement) {
+    const found = colour(getComputedStyle(e).backgroundColor);
+    if (found[3] !== 0) return found.slice(0, 3);
+  }
+  return [255, 255, 255];
+};
+return [...document.querySelectorAll("#content-main *")]
+  .filter(e => [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()))
+  .map(e => {
+    const [a, b] = [colour(getComputedStyle(e).color).slice(0, 3), behind(e)].map(light);
+    return [e.outerHTML.slice(0, 80), (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)];
+  });
+"""
+
+pytestmark = [pytest.mark.part("browser"), pytest.mark.django_db(transaction=True)]
+
+
+def log_in(browser: Chrome, site: str, path: str) -> None:
+    """Open ``path`` as a superuser, by way of the login page."""
+    browser.get(site + path)
+    browser.find_element(By.NAME, "username").send_keys("olga")
+    browser.find_element(By.NAME, "password").send_keys(PASSWORD)
+    browser.find_element(By.CSS_SELECTOR, "input[type=submit]").click()
+
+
+def press(browser: Chrome, words: str) -> None:
+    browser.find_element(By.XPATH, f"//main//*[@class and normalize-space()='{words}']").click()
+
+
+def message(browser: Chrome) -> str:
+    return browser.find_element(By.CSS_SELECTOR, ".messagelist").text
+
+
+def complaints(browser: Chrome) -> list[str]:
+    """What the console says, but for the icon that no test site has."""
+    said = [str(entry["message"]) for entry in browser.get_log("browser")]
+    return [line for line in said if "/favicon.ico" not in line]
+
+
+def test_an_operator_pauses_and_resumes_a_queue(site: str, queue: Queue, browser: Chrome) -> None:
+    log_in(browser, site, address("changelist"))
+
+    browser.find_element(By.CSS_SELECTOR, "[aria-label='Pause default']").click()
+    assert "Queue default is paused" in message(browser)
+    assert queue.is_paused()
+
+    browser.find_element(By.CSS_SELECTOR, "[aria-label='Resume default']").click()
+    assert "Queue default is served again" in message(browser)
+    assert not queue.is_paused()
+    assert complaints(browser) == []
+
+
+def test_an_operator_requeues_a_dead_job_and_removes_it(
+    site: str, queue: Queue, browser: Chrome
+) -> None:
+    dead = failed(queue)
+    log_in(browser, site, address("set", "default", "dead"))
+    browser.find_element(By.LINK_TEXT, dead).click()
+
+    press(browser, "Requeue")
+    assert message(browser) == f"Job {dead} waits again."
+    assert queue.state(dead) is State.PENDING
+
+    press(browser, "Remove…")
+    press(browser, "Remove this job")
+    assert message(browser) == f"Job {dead} was removed."
+    assert queue.state(dead) is State.DONE
+    assert complaints(browser) == []
+
+
+def test_an_operator_requeues_all_dead_jobs_of_a_page(
+    site: str, queue: Queue, browser: Chrome
+) -> None:
+    dead = [failed(queue) for _ in range(3)]
+    log_in(browser, site, address("set", "default", "dead"))
+
+    browser.find_element(By.CSS_SELECTOR, ".emq-all").click()
+    press(browser, "Requeue selected")
+
+    assert message(browser) == "3 jobs wait again."
+    assert {queue.state(job_id) for job_id in dead} == {State.PENDING}
+    assert complaints(browser) == []
+
+
+def show(browser: Chrome, width: int, scheme: str) -> None:
+    """Give the page a width in CSS pixels and the colours of a dark or light system."""
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 390, 1400])
+def test_pages_fit_can_be_read_and_keep_to_the_policy(
+    site: str, browser: Chrome, width: int, scheme: str
+) -> None:
+    scene = play()
+    log_in(browser, site, address("changelist"))
+    show(browser, width, scheme)
+
+    for path in scene.pages().values():
+        browser.get(site + path)
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width, path
+        contrasts = browser.execute_script(CONTRASTS)
+        assert contrasts, path
+        assert [found for found in contrasts if found[1] < LEAST_CONTRAST] == [], path
+    assert complaints(browser) == []
+
+
+def test_tables_have_a_caption_and_headers_with_scope(site: str, browser: Chrome) -> None:
+    scene = play()
+    log_in(browser, site, address("changelist"))
+
+    for path in scene.pages().values():
+        browser.get(site + path)
+        for table in browser.find_elements(By.CSS_SELECTOR, "#content table"):
+            assert table.find_elements(By.CSS_SELECTOR, "caption"), path
+            assert table.find_elements(By.CSS_SELECTOR, "th[scope]"), path
+            assert not table.find_elements(By.CSS_SELECTOR, "th:not([scope])"), path
+    assert not browser.find_elements(By.CSS_SELECTOR, "#content [style]")
