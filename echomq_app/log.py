@@ -18,6 +18,10 @@ _WORDS: Final[dict[Event, tuple[int, str]]] = {
     Event.DELAYED: (logging.WARNING, "job parked for later, not counted as an attempt"),
     Event.LEASE_LOST: (logging.ERROR, "lease lost: another worker may run the job"),
     Event.SETTLE_REFUSED: (logging.ERROR, "outcome refused: the job is no longer held here"),
+    Event.SETTLE_UNKNOWN: (
+        logging.WARNING,
+        "answer to an outcome lost: it was taken, or the job is no longer held here",
+    ),
     Event.OUTCOME_DROPPED: (logging.ERROR, "outcome not sent"),
     Event.CLAIM_LOST: (
         logging.WARNING,
@@ -52,6 +56,11 @@ def _facts(facts: dict[str, object]) -> str:
 
 def _value(value: object) -> str:
     """Bare when it is one plain word, else as JSON, so that a line stays one line."""
-    text = str(value)
+    text = str(value)[:500]
     plain = bool(text) and all(one.isalnum() or one in "_-.:/{}" for one in text)
-    return text if plain else json.dumps(text[:500], ensure_ascii=False)
+    return text if plain else "".join(map(_printable, json.dumps(text, ensure_ascii=False)))
+
+
+def _printable(one: str) -> str:
+    """Line separators, terminal controls and lone surrogates do not reach a terminal or a file."""
+    return one if one.isprintable() else f"\\u{ord(one):04x}"

@@ -18,6 +18,7 @@ class Event(StrEnum):
     DELAYED = "delayed"
     LEASE_LOST = "lease_lost"
     SETTLE_REFUSED = "settle_refused"
+    SETTLE_UNKNOWN = "settle_unknown"
     OUTCOME_DROPPED = "outcome_dropped"
     CLAIM_LOST = "claim_lost"
     QUEUE_BROKEN = "queue_broken"

@@ -1,0 +1,94 @@
+"""How what loops tell is worded: one line an event, whatever is in it."""
+
+from __future__ import annotations
+
+import io
+import logging
+
+import pytest
+
+from echomq_app.log import _WORDS, LineReport
+from echomq_app.runtime.events import Event
+
+
+@pytest.fixture
+def written() -> io.StringIO:
+    return io.StringIO()
+
+
+@pytest.fixture
+def report(written: io.StringIO) -> LineReport:
+    logger = logging.Logger("lines")
+    logger.addHandler(logging.StreamHandler(written))
+    return LineReport(logger)
+
+
+def test_every_event_has_its_words_and_no_two_the_same() -> None:
+    assert set(_WORDS) == set(Event)
+    assert len({words for _, words in _WORDS.values()}) == len(Event)
+
+
+@pytest.mark.parametrize("event", list(Event))
+def test_each_event_is_one_line(event: Event, report: LineReport, written: io.StringIO) -> None:
+    report(event, queue="default", job="JOB00000000001", error="two\nlines\r\nand a \u2028 third")
+
+    assert len(written.getvalue().splitlines()) == 1
+    assert "queue=default job=JOB00000000001 error=" in written.getvalue()
+
+
+@pytest.mark.parametrize(
+    "text", ["\n", "\r", "\x1b[2J", "\x9b2J", "\x85", "\u2028", "\u2029", "\ud800", "\x00", "\x7f"]
+)
+def test_no_text_of_a_stranger_reaches_the_log_as_it_is(
+    text: str, report: LineReport, written: io.StringIO
+) -> None:
+    report(Event.RETRIED, error=f"before{text}after")
+
+    line = written.getvalue().removesuffix("\n")
+    assert text not in line
+    assert line.isprintable()
+    assert line.encode("utf-8")
+
+
+def test_facts_read_as_they_are_in_any_script(report: LineReport, written: io.StringIO) -> None:
+    report(Event.COMPLETED, queue="почта", seconds=0.25, error='said "no"')
+
+    assert written.getvalue() == 'job done queue=почта seconds=0.25 error="said \\"no\\""\n'
+
+
+@pytest.mark.parametrize("text", ["x" * 10_000, "x " * 10_000])
+def test_a_long_text_is_cut(text: str, report: LineReport, written: io.StringIO) -> None:
+    report(Event.RETRIED, error=text)
+
+    assert len(written.getvalue()) < 600
+
+
+class _Keeper(logging.Handler):
+    def __init__(self, seen: list[logging.LogRecord]) -> None:
+        super().__init__()
+        self._seen = seen
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._seen.append(record)
+
+
+def test_facts_ride_along_for_structured_handlers() -> None:
+    seen: list[logging.LogRecord] = []
+    logger = logging.Logger("records")
+    logger.addHandler(_Keeper(seen))
+
+    LineReport(logger)(Event.CLAIMED, queue="q", job="JOB00000000001")
+
+    assert seen[0].__dict__["echomq"] == {
+        "event": Event.CLAIMED,
+        "queue": "q",
+        "job": "JOB00000000001",
+    }
+
+
+def test_a_level_that_is_off_costs_no_words(written: io.StringIO, report: LineReport) -> None:
+    report._logger.setLevel(logging.ERROR)
+
+    report(Event.COMPLETED, queue="q")
+
+    assert written.getvalue() == ""
