@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import threading
 from collections import deque
 from collections.abc import Callable
+from datetime import timedelta
 from queue import SimpleQueue
+from traceback import format_exception
+from typing import Final
 
 from echomq_app.runtime.held import Held
-from echomq_app.runtime.outcomes import Outcome
+from echomq_app.runtime.outcomes import Failed, Outcome
 
 Run = Callable[[Held], Outcome]
+TRIES: Final = 5
+PAUSE: Final = timedelta(seconds=10)
 
 
 class Bell:
@@ -48,8 +52,8 @@ class Bell:
 class ThreadExecutor:
     """``size`` threads that run jobs with ``run``; outcomes are taken by ``finished``.
 
-    ``run`` returns an outcome for every job; whatever it raises instead ends the process, because
-    a worker that loses outcomes silently is worse than one that stops.
+    ``run`` answers an outcome for every job. Should it raise instead, the job is tried again a few
+    times and then dead with the traceback: neither its outcome nor the worker is lost.
     """
 
     def __init__(self, size: int, run: Run, bell: Bell) -> None:
@@ -78,9 +82,8 @@ class ThreadExecutor:
         while (held := self._waiting.get()) is not None:
             try:
                 outcome = self._run(held)
-            except BaseException:
-                threading.excepthook(threading.ExceptHookArgs(_raised()))
-                os._exit(70)
+            except BaseException as error:
+                outcome = _could_not_run(error)
             self._finished.append((held, outcome))
             self._bell.ring()
 
@@ -90,7 +93,7 @@ class ThreadExecutor:
             self._waiting.put(None)
 
 
-def _raised() -> tuple[object, ...]:
-    import sys
-
-    return (*sys.exc_info(), threading.current_thread())
+def _could_not_run(error: BaseException) -> Failed:
+    return Failed(
+        error="".join(format_exception(error)), report=None, delay=PAUSE, max_attempts=TRIES
+    )
