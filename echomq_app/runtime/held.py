@@ -3,17 +3,47 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from echomq_app.service.records import Lease
 
 
+class Loss:
+    """Whether a lease is lost: by the server's word, or because it was not renewed in its time.
+
+    The second needs no loop: a task that asks is told in time though the worker waits for a server
+    that does not answer. Once lost is lost: what a task was told is not taken back.
+    """
+
+    def __init__(self, until: float, now: Callable[[], float] = time.monotonic) -> None:
+        """``until``: when the lease ends unless it is renewed, on the clock ``now``, in seconds."""
+        self.until = until
+        self._now = now
+        self._lost = threading.Event()
+
+    def set(self) -> None:
+        self._lost.set()
+
+    def is_set(self) -> bool:
+        if self._now() >= self.until:
+            self._lost.set()
+        return self._lost.is_set()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait up to ``seconds`` for the loss; whether it has come."""
+        end = self._now() + seconds
+        while not self.is_set() and (left := min(end, self.until) - self._now()) > 0:
+            self._lost.wait(left)
+        return self.is_set()
+
+
 @dataclass(slots=True, eq=False)
 class Held:
-    """One running job. ``renewed_at`` is the worker's monotonic clock at the last renewal."""
+    """One running job. ``started_at`` is the worker's monotonic clock, in seconds."""
 
     lease: Lease
-    renewed_at: float
     started_at: float
-    lost: threading.Event = field(default_factory=threading.Event)
-    """Set when another worker may hold the job: its settle would be refused."""
+    lost: Loss
+    """When it is set another worker may hold the job: a settle would be refused."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
+import sys
 from collections.abc import Callable
 from types import FrameType
-from typing import Final
+from typing import Final, NoReturn
 
 from echomq_app.protocol import calls, replies
 from echomq_app.runtime.pump import Pump
@@ -25,7 +27,7 @@ def serve(worker: Worker, bell: Bell) -> None:
     woken: set[str] = set()
     try:
         while (pause := worker.tick(woken)) is not None:
-            woken = parking.wait(pause, park=worker.free > 0, bell=bell.fileno())
+            woken = parking.wait(pause, park=worker.may_park, bell=bell.fileno())
             bell.hush()
             if woken and worker.free == 0:
                 _hand_on(worker, woken)
@@ -61,3 +63,14 @@ def stop_on_signals(stop: Callable[[], None], bell: Bell) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, take)
+
+
+def abandon() -> NoReturn:
+    """End the process now though tasks still run; their jobs were given back.
+
+    An ordinary exit joins threads that a task may have started, and so could last as long as it.
+    """
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from echomq_app.protocol import calls
-from echomq_app.protocol.errors import ConnectionLost, EchoMQError, FenceMismatch
+from echomq_app.protocol.errors import ConnectionLost, FenceMismatch
 from echomq_app.protocol.replies import Beat
 from echomq_app.runtime.events import Event, Report, silent
+from echomq_app.runtime.served import Round, Served
 from echomq_app.service.queue import Queue
+from echomq_app.wire.exchange import Answer
 from echomq_app.wire.link import Wire
 
 _UNUSED_LEASE_MS = 1
@@ -27,57 +29,61 @@ class Pump:
     batch: int = 100
     report: Report = silent
     now: Callable[[], float] = time.monotonic
-    _away_since: float | None = field(default=None, init=False)
+    _round: Round = field(init=False)
     _stopped: bool = field(default=False, init=False)
-    _broken: dict[str, str] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self._round = Round(self.queues, self.wire.bus.clustered, self.report)
+
+    @property
+    def away(self) -> bool:
+        """Whether a queue's server did not answer the last tick."""
+        return any(one.away for one in self._round)
 
     def stop(self) -> None:
         self._stopped = True
 
     def tick(self) -> float | None:
-        """Sweep every queue; seconds until something is due, ``None`` when stopped."""
+        """Sweep every queue; seconds until something is due, ``None`` when stopped.
+
+        A server that was away is only asked whether it is back: workers have one beat to renew what
+        they hold before anything is reaped (decision 6). Raises ``FenceMismatch``.
+        """
         if self._stopped:
             return None
+        batches = [0 if one.away else self.batch for one in self._round]
         sweeps = [
-            calls.beat(one.keys, batch=self.batch, lease=_UNUSED_LEASE_MS, size=0, label="")
-            for one in self.queues
+            calls.beat(one.queue.keys, batch=batch, lease=_UNUSED_LEASE_MS, size=0, label="")
+            for one, batch in zip(self._round, batches, strict=True)
         ]
-        pause = self.beat.total_seconds()
-        for queue, answer in zip(self.queues, self.wire.answer(sweeps), strict=True):
-            if isinstance(answer.error, FenceMismatch):
-                raise answer.error
-            if isinstance(answer.error, ConnectionLost):
-                self._server_is_away(answer.error)
-            elif answer.error is not None:
-                self._tell_broken(queue.name, answer.error)
-            else:
-                pause = min(pause, self._take(queue.name, answer.unwrap()))
-        return pause
+        answers = self.wire.answer(sweeps)
+        pauses = map(self._take, self._round, batches, answers)
+        return min(pauses, default=self.beat.total_seconds())
 
-    def _take(self, queue: str, swept: Beat) -> float:
-        """Tell what moved; seconds until the queue wants another look."""
-        self._broken.pop(queue, None)
-        if self._away_since is not None:
-            self.report(Event.SERVER_BACK, seconds=round(self.now() - self._away_since, 1))
-            self._away_since = None
+    def _take(self, served: Served, batch: int, answer: Answer[Beat]) -> float:
+        """Tell what came of a sweep; seconds until the queue wants another look."""
+        pause = self.beat.total_seconds()
+        if isinstance(answer.error, FenceMismatch):
+            raise answer.error
+        if isinstance(answer.error, ConnectionLost):
+            self._round.is_away(served, answer.error, self.now())
+            return pause
+        self._round.is_back(served, self.now())
+        if answer.error is not None:
+            self._round.is_broken(served, str(answer.error))
+            return pause
+        served.broken = ""
+        swept = answer.unwrap()
         if swept.reaped or swept.promoted:
             self.report(
                 Event.SWEPT,
-                queue=queue,
+                queue=served.queue.name,
                 reaped=swept.reaped,
                 promoted=swept.promoted,
                 trimmed=swept.trimmed,
             )
-        if self.batch in (swept.reaped, swept.promoted, swept.trimmed):
+        if batch == 0:
+            return pause
+        if batch in (swept.reaped, swept.promoted, swept.trimmed):
             return 0.0
-        return self.beat.total_seconds() if swept.next_ms is None else swept.next_ms / 1000
-
-    def _server_is_away(self, why: Exception) -> None:
-        if self._away_since is None:
-            self._away_since = self.now()
-            self.report(Event.SERVER_AWAY, error=str(why))
-
-    def _tell_broken(self, queue: str, error: EchoMQError) -> None:
-        if self._broken.get(queue) != str(error):
-            self._broken[queue] = str(error)
-            self.report(Event.QUEUE_BROKEN, queue=queue, error=str(error))
+        return pause if swept.next_ms is None else min(pause, swept.next_ms / 1000)

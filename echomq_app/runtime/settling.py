@@ -2,33 +2,46 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from echomq_app.protocol import calls
 from echomq_app.protocol.calls import Call
-from echomq_app.protocol.errors import ConnectionLost, EchoMQError, ServerFull, Stale
+from echomq_app.protocol.errors import (
+    ConnectionLost,
+    EchoMQError,
+    ServerFull,
+    ServerUnavailable,
+    Stale,
+)
 from echomq_app.protocol.states import Completion, Retried
 from echomq_app.runtime.events import Event, Report
-from echomq_app.runtime.held import Held
 from echomq_app.runtime.outcomes import Completed, Delayed, Failed, Outcome, Released
 from echomq_app.service import plans
 from echomq_app.service.queue import Queue, whole_ms
+from echomq_app.service.records import Lease
 from echomq_app.wire.exchange import Answer
 
+MOST_ATTEMPTS: Final = 2**31
+"""A payload of a stranger may ask for any number of attempts, below zero too."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settle:
-    """An outcome on its way to the server. Every settle is safe to send again."""
+    """An outcome on its way to the server. Every settle is safe to send again.
 
-    held: Held
+    ``seconds``: how long the job ran. ``resent``: an earlier sending may have been executed.
+    """
+
+    lease: Lease
     outcome: Outcome
+    seconds: float = 0.0
+    resent: bool = False
 
 
 def settle_call(queue: Queue, settle: Settle) -> Call[Any]:
-    """The call that carries an outcome to the server."""
-    held, outcome = settle.held.lease, settle.outcome
+    """The call that brings an outcome to the server."""
+    held, outcome = settle.lease, settle.outcome
     who = (queue.keys, held.job_id, held.token)
     match outcome:
         case Completed():
@@ -37,7 +50,7 @@ def settle_call(queue: Queue, settle: Settle) -> Call[Any]:
             return calls.retry(
                 *who,
                 delay_ms=whole_ms(outcome.delay),
-                max_attempts=outcome.max_attempts,
+                max_attempts=min(max(outcome.max_attempts, 0), MOST_ATTEMPTS),
                 error=outcome.error,
                 label=held.label,
                 report=outcome.report,
@@ -50,31 +63,35 @@ def settle_call(queue: Queue, settle: Settle) -> Call[Any]:
 
 def take_answer(queue: Queue, settle: Settle, answer: Answer[Any], report: Report) -> Settle | None:
     """Tell what came of a settle; the settle to send next when it is not over."""
+    answer = replace(answer, resent=answer.resent or settle.resent)
     facts = _facts(settle)
     try:
         event = _event(queue, settle, answer)
-    except ServerFull:
-        return _without_outcome(settle)
-    except ConnectionLost:
+    except ServerUnavailable:
         return settle
+    except ConnectionLost:
+        return replace(settle, resent=True)
     except Stale as refused:
-        if not answer.resent:
-            report(Event.SETTLE_REFUSED, reason=refused.reason, **facts)
+        event = Event.SETTLE_UNKNOWN if answer.resent else Event.SETTLE_REFUSED
+        facts["reason"] = refused.reason
     except EchoMQError as error:
-        report(Event.OUTCOME_DROPPED, error=str(error), **facts)
-    else:
-        report(event, **facts)
+        if isinstance(error, ServerFull) and (smaller := _without_outcome(settle)) is not None:
+            return smaller
+        event = Event.OUTCOME_DROPPED
+        facts["error"] = str(error)
+    report(event, **facts)
     return None
 
 
 def _event(queue: Queue, settle: Settle, answer: Answer[Any]) -> Event:
-    held = settle.held.lease
     match settle.outcome:
         case Completed():
-            ended = queue.wire.follow(plans.settled(queue.keys, held, answer))
-            return Event.COMPLETED if ended is Completion.COMPLETED else Event.SETTLE_REFUSED
+            ended = queue.wire.follow(plans.settled(queue.keys, settle.lease, answer))
+            if ended is Completion.COMPLETED:
+                return Event.COMPLETED
+            return Event.SETTLE_UNKNOWN if answer.resent else Event.SETTLE_REFUSED
         case Failed():
-            retried = queue.wire.follow(plans.retried(queue.keys, held, answer))
+            retried = queue.wire.follow(plans.retried(queue.keys, settle.lease, answer))
             return Event.BURIED if retried is Retried.DEAD else Event.RETRIED
         case Released():
             return _given_back(answer, Event.RELEASED)
@@ -89,21 +106,22 @@ def _given_back(answer: Answer[Any], event: Event) -> Event:
     return event
 
 
-def _without_outcome(settle: Settle) -> Settle:
+def _without_outcome(settle: Settle) -> Settle | None:
     """A full server takes no outcome; it takes the receipt (decision 16)."""
-    assert isinstance(settle.outcome, Completed)
-    keep = replace(settle.outcome.keep, outcome=None, result_ms=0)
-    return Settle(settle.held, Completed(keep=keep))
+    outcome = settle.outcome
+    if not isinstance(outcome, Completed) or outcome.keep.outcome is None:
+        return None
+    keep = replace(outcome.keep, outcome=None, result_ms=0)
+    return replace(settle, outcome=Completed(keep=keep))
 
 
 def _facts(settle: Settle) -> dict[str, object]:
-    held = settle.held
     facts: dict[str, object] = {
-        "queue": held.lease.queue,
-        "job": held.lease.job_id,
-        "token": held.lease.token,
-        "attempt": held.lease.attempt,
-        "seconds": round(time.monotonic() - held.started_at, 3),
+        "queue": settle.lease.queue,
+        "job": settle.lease.job_id,
+        "token": settle.lease.token,
+        "attempt": settle.lease.attempt,
+        "seconds": round(settle.seconds, 3),
     }
     if isinstance(settle.outcome, Failed):
         facts["error"] = settle.outcome.error
