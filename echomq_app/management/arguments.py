@@ -6,7 +6,8 @@ import argparse
 import logging
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Final
 
@@ -14,13 +15,17 @@ from django.core.management.base import CommandError
 from django.utils.translation import gettext as _
 
 from echomq_app.conf import echomq_settings
-from echomq_app.connections import address, introduce, queue_named, server_bus
+from echomq_app.connections import address, introduce, new_wire, server_bus
 from echomq_app.log import LineReport
-from echomq_app.protocol.errors import EchoMQError, InvalidQueueName
+from echomq_app.protocol.errors import EchoMQError, FenceMismatch
 from echomq_app.runtime.events import Report
 from echomq_app.service.queue import Queue
 
 _SPAN: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)?")
+LONGEST_S: Final = 24 * 24 * 3600.0
+"""Below the longest lease, 2**31 ms."""
+PATIENCE: Final = timedelta(seconds=1)
+"""A loop waits no longer for a server before it looks at its jobs and signals again."""
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -31,9 +36,17 @@ def seconds(text: str) -> timedelta:
         raise argparse.ArgumentTypeError(
             _("a span is a number and ms, s, m or h, such as 60s; got %r") % text
         )
-    span = timedelta(seconds=float(found[1]) * _UNITS[found[2] or "s"])
-    if span < timedelta(milliseconds=1):
-        raise argparse.ArgumentTypeError(_("a span is at least 1ms; got %r") % text)
+    number = float(found[1]) * _UNITS[found[2] or "s"]
+    if not 0.001 <= number <= LONGEST_S:
+        raise argparse.ArgumentTypeError(_("a span is from 1ms to 24 days; got %r") % text)
+    return timedelta(seconds=number)
+
+
+def lease(text: str) -> timedelta:
+    """A span of a second or more: a third of it must leave time for a renewal."""
+    span = seconds(text)
+    if span < timedelta(seconds=1):
+        raise argparse.ArgumentTypeError(_("a lease is at least 1s; got %r") % text)
     return span
 
 
@@ -45,13 +58,15 @@ def count(text: str) -> int:
 
 
 def queues_to_serve(names: Sequence[str] | None) -> list[Queue]:
-    """The queues named, or all that the settings name."""
+    """The queues named, or all that the settings name, on a wire of the loop's own."""
     wanted = list(dict.fromkeys(names or echomq_settings().queues))
     if not wanted:
         raise CommandError(_("No queue: name one with --queue, or QUEUES in TASKS or ECHOMQ."))
     try:
-        return [queue_named(name) for name in wanted]
-    except InvalidQueueName as error:
+        ours = new_wire()
+        ours.bus.patience_s = min(ours.bus.patience_s, PATIENCE.total_seconds())
+        return [Queue(ours, name) for name in wanted]
+    except EchoMQError as error:
         raise CommandError(str(error)) from error
 
 
@@ -71,13 +86,23 @@ def started(queues: Sequence[Queue]) -> dict[str, object]:
     return {"server": f"{server.engine}-{server.version}", "at": address()}
 
 
+@contextmanager
+def of_one_fence() -> Iterator[None]:
+    """Turn a server that became another one while a loop ran into the command's last sentence."""
+    try:
+        yield
+    except FenceMismatch as error:
+        raise CommandError(f"{address()}: {error}") from error
+
+
 def report_for(name: str, verbosity: int) -> Report:
-    """Lines on standard error, unless the project has configured the logger itself."""
+    """Lines on standard error, unless the project's LOGGING says where they go and which."""
     logger = logging.getLogger(f"echomq.{name}")
-    if not logger.hasHandlers():
+    configured = logger.hasHandlers()
+    if not configured:
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
         logger.addHandler(handler)
-    level = {0: logging.ERROR, 1: logging.INFO}.get(verbosity, logging.DEBUG)
-    logger.setLevel(level)
+    if not configured or verbosity != 1:
+        logger.setLevel({0: logging.ERROR, 1: logging.INFO}.get(verbosity, logging.DEBUG))
     return LineReport(logger)

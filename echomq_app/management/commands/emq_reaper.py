@@ -5,10 +5,16 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.translation import gettext as _
 
-from echomq_app.management.arguments import queues_to_serve, report_for, seconds, started
+from echomq_app.management.arguments import (
+    of_one_fence,
+    queues_to_serve,
+    report_for,
+    seconds,
+    started,
+)
 from echomq_app.runtime.events import Event
 from echomq_app.runtime.loop import stop_on_signals, sweep
 from echomq_app.runtime.pump import Pump
@@ -35,9 +41,16 @@ class Command(BaseCommand):
         stop_on_signals(pump.stop, bell)
         names = ",".join(queue.name for queue in queues)
         report(Event.STARTED, queues=names, **facts)
-        if options["once"]:
-            while pump.tick() == 0.0:
-                continue
-        else:
-            sweep(pump, bell)
+        with of_one_fence():
+            if options["once"]:
+                _sweep_once(pump)
+            else:
+                sweep(pump, bell)
         report(Event.STOPPED, queues=names)
+
+
+def _sweep_once(pump: Pump) -> None:
+    while pump.tick() == 0.0:
+        continue
+    if pump.away:
+        raise CommandError(_("The server went away before the sweep was done."))

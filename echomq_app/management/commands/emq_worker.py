@@ -11,15 +11,23 @@ from django.utils.translation import gettext as _
 from echomq_app.backend import registry
 from echomq_app.backend.execution import TaskRunner
 from echomq_app.conf import echomq_settings
-from echomq_app.management.arguments import count, queues_to_serve, report_for, seconds, started
+from echomq_app.management.arguments import (
+    count,
+    lease,
+    of_one_fence,
+    queues_to_serve,
+    report_for,
+    seconds,
+    started,
+)
 from echomq_app.runtime.events import Event
-from echomq_app.runtime.loop import serve, stop_on_signals
+from echomq_app.runtime.loop import abandon, serve, stop_on_signals
 from echomq_app.runtime.threads import Bell, ThreadExecutor
 from echomq_app.runtime.worker import Worker, WorkerOptions
 
 
 class Command(BaseCommand):
-    """Exits with 0 after a drain or a burst, 130 after a second signal."""
+    """Exits with 0 after a drain or a burst, 130 after a second signal, 1 when it cannot serve."""
 
     help = _("Claim jobs and run them. TERM or Ctrl-C drains; a second one leaves at once.")
 
@@ -27,7 +35,7 @@ class Command(BaseCommand):
         add = parser.add_argument
         add("--queue", action="append", dest="queues", metavar="NAME", help=_("queue to serve"))
         add("--concurrency", type=count, default=8, help=_("jobs at a time (default 8)"))
-        add("--lease", type=seconds, help=_("how long a claim lasts, such as 60s or 2m"))
+        add("--lease", type=lease, help=_("how long a claim lasts, such as 60s or 2m"))
         add("--drain", type=seconds, default=timedelta(seconds=30), help=_("time to finish in"))
         add("--burst", action="store_true", help=_("leave when nothing waits, runs or is due"))
         add("--no-sweep", action="store_true", help=_("leave promote and reap to emq_reaper"))
@@ -52,5 +60,9 @@ class Command(BaseCommand):
         stop_on_signals(worker.stop, bell)
         names = ",".join(queue.name for queue in queues)
         report(Event.STARTED, name=worker.name, queues=names, slots=choice.concurrency, **facts)
-        serve(worker, bell)
+        with of_one_fence():
+            serve(worker, bell)
+        executor.close()
         report(Event.STOPPED, name=worker.name)
+        if worker.running:
+            abandon()
