@@ -39,6 +39,8 @@ def test_the_import_contracts_hold() -> None:
         ("protocol/__init__.py", "import redis", "The protocol is pure"),
         ("protocol/__init__.py", "import echomq_app.service", "Imports go down the layers"),
         ("service/__init__.py", "import project", "knows nothing of the demo project"),
+        ("admin/acts.py", "import echomq_app.protocol.calls", "act through the service"),
+        ("admin/acts.py", "import echomq_app.runtime.loop", "Pages never run loops"),
         ("utils.py", "", "echomq_app.utils"),
     ],
 )
