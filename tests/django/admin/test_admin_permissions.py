@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.test import Client
 from django.urls import URLPattern
 
+from checks.tree import ROOT
 from echomq_app.models import Queue as QueueModel
 from echomq_app.service.queue import Queue
 from tests.django.admin.conftest import Enter
@@ -113,9 +116,17 @@ def test_a_viewer_sees_no_button_that_changes_anything(queue: Queue, viewer: Cli
         assert 'type="checkbox"' not in text
 
 
-def test_permissions_are_the_documented_four() -> None:
+def test_permissions_are_the_four_and_none_of_djangos_own() -> None:
     assert QueueModel._meta.default_permissions == ()
     assert {codename for codename, _ in QueueModel._meta.permissions} == {
         "view_queue",
         *PERMISSION.values(),
     }
+
+
+def test_the_reference_page_names_each_permission_and_no_other() -> None:
+    page = (ROOT / "docs/reference/permissions.md").read_text()
+
+    listed = re.findall(r"^\| `echomq_app\.(\w+)` \|", page, re.MULTILINE)
+
+    assert listed == [codename for codename, _ in QueueModel._meta.permissions]
