@@ -127,4 +127,11 @@ LOGGING = {
     "formatters": {"line": {"format": "%(levelname)s %(name)s %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": "INFO"},
+    "loggers": {
+        # Django's own handlers out, or each of its lines stands there twice.
+        "django": {"handlers": [], "level": "INFO"},
+        # The worker says when a job starts and ends; these add the traceback of one that is dead.
+        "django.tasks": {"level": "ERROR"},
+        "django_tasks": {"level": "ERROR"},
+    },
 }

@@ -6,13 +6,12 @@ import urllib.error
 import urllib.request
 
 from echomq_app.runtime.embedded import EmbeddedServer
-from echomq_app.runtime.embedded.place import LOG_NAME, read_tail
-from project.demo.part import Part
+from echomq_app.runtime.embedded.place import LOG_NAME
+from project.demo.part import Part, Say
 from project.demo.supervisor import PartEnded, Supervisor
 
 QUEUES = ("default", "webhooks", "mail")
 DRAIN = "5s"
-LOG_LINES = 10
 LOOK_SECONDS = 0.2
 BEAT_SECONDS = 1.0
 SITE_WITHIN_SECONDS = 30.0
@@ -60,11 +59,21 @@ def start_workers(supervisor: Supervisor) -> None:
     )
 
 
-def watch(supervisor: Supervisor, server: EmbeddedServer) -> None:
-    """Stay until something ends: raises ``StopRequested`` or ``PartEnded``."""
+def watch(supervisor: Supervisor, server: EmbeddedServer, say: Say) -> None:
+    """Stay until something ends: raises ``StopRequested`` or ``PartEnded``.
+
+    A server that dies takes nothing along: whoever needs it first starts it again.
+    """
+    log, serving = server.folder / LOG_NAME, server.status().pid
     while True:
         supervisor.wait(BEAT_SECONDS)
         status = server.status()
         if not (status.running or status.held):
-            log = server.folder / LOG_NAME
-            raise PartEnded(f"server is gone. The end of {log}:\n{read_tail(log, 0, LOG_LINES)}")
+            server.ensure()
+            status = server.status()
+        if status.pid not in (None, serving):
+            say(
+                "server",
+                f"process {serving} died, process {status.pid} serves now; its log is {log}",
+            )
+            serving = status.pid

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
+from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
@@ -45,6 +46,12 @@ class JobLine:
     def words(self) -> Promise:
         """The state in words."""
         return WORDS[self.state]
+
+    @property
+    def operators_page(self) -> str:
+        """The address of all that is known of the job, for operators."""
+        name = "admin:echomq_app_queue_job"
+        return reverse(name, kwargs={"queue": self.job.queue, "job_id": self.job.job_id})
 
 
 def job_line(job: OrderJob) -> JobLine:

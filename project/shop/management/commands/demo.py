@@ -56,7 +56,7 @@ class Command(BaseCommand):
             "Ctrl-C ends everything. Jobs that wait are there again at the next start.",
         ):
             self.say("demo", line)
-        show.watch(supervisor, settings.QUEUE_SERVER)
+        show.watch(supervisor, settings.QUEUE_SERVER, self.say)
 
     def say(self, name: str, line: str) -> None:
         """Write one line of a part. A terminal that is gone must not keep the demo from ending."""
