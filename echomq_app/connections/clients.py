@@ -120,6 +120,10 @@ def _tls(parts: SplitResult) -> dict[str, Any]:
 
 def check_url(url: str) -> None:
     """Raise ``ImproperlyConfigured`` when ``url`` cannot be read; nothing is connected."""
+    _checked(url)
+
+
+def _checked(url: str) -> SplitResult:
     parts = _split(url)
     if parts.scheme in PLAIN:
         _plain(url)
@@ -127,6 +131,7 @@ def check_url(url: str) -> None:
         _hosts(parts, 0)
     if parts.scheme in SENTINEL:
         _service(parts)
+    return parts
 
 
 def _plain(url: str) -> dict[str, Any]:
@@ -161,7 +166,7 @@ def _address(host: str, port: int) -> str:
 
 def client_from_url(url: str) -> Client:
     """A blocking client for ``url``; ``ImproperlyConfigured`` when it cannot be read."""
-    parts = _split(url)
+    parts = _checked(url)
     retry = Retry(NoBackoff(), 0)
     if parts.scheme in PLAIN:
         return redis.Redis.from_url(url, retry=retry, **_options(parts.scheme))
@@ -177,7 +182,7 @@ def client_from_url(url: str) -> Client:
 
 def async_client_from_url(url: str) -> AsyncClient:
     """An asyncio client for ``url``; it belongs to the running event loop."""
-    parts = _split(url)
+    parts = _checked(url)
     retry = AsyncRetry(NoBackoff(), 0)
     if parts.scheme in PLAIN:
         return redis.asyncio.Redis.from_url(url, retry=retry, **_options(parts.scheme))
