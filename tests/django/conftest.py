@@ -1,0 +1,73 @@
+"""A site whose tasks go to EchoMQ queues on the default engine's server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from echomq_app.compat import TaskResult, task_backends
+from echomq_app.connections import queue_named
+from echomq_app.service.queue import Queue
+from tests.django.work import work
+from tests.servers.proxy import CuttingProxy
+from tests.servers.server import Server
+
+if TYPE_CHECKING:
+    from pytest_django.fixtures import Settings
+
+BACKEND = "echomq_app.backend.EchoMQBackend"
+
+
+def point_at(settings: Settings, url: str, **more: Any) -> None:
+    """Let the queues live at ``url``."""
+    settings.ECHOMQ = {"CONNECTION": url, "PATIENCE": 0.3, **more}
+    settings.TASKS = {"default": {"BACKEND": BACKEND, "QUEUES": ["default", "mail"]}}
+
+
+@pytest.fixture
+def shop(engine_server: Server, settings: Settings) -> Iterator[Any]:
+    """The tasks of ``tests.django.shop``; their queues are empty."""
+    settings.INSTALLED_APPS = [*settings.INSTALLED_APPS, "tests.django.shop"]
+    point_at(settings, engine_server.url)
+    from tests.django.shop import tasks
+
+    tasks.seen.clear()
+    tasks.go_on.clear()
+    yield tasks
+    tasks.go_on.set()
+
+
+@pytest.fixture
+def backend(shop: Any) -> Any:
+    return task_backends["default"]
+
+
+@pytest.fixture
+def queue(shop: Any) -> Queue:
+    """The queue ``default``."""
+    return queue_named("default")
+
+
+@pytest.fixture
+def behind_proxy(shop: Any, proxy: CuttingProxy, settings: Settings) -> CuttingProxy:
+    """The proxy through which the site reaches its server; its counts begin after the first job."""
+    settings.ECHOMQ = {**settings.ECHOMQ, "CONNECTION": proxy.url}
+    for name in ("default", "mail"):
+        shop.add.using(queue_name=name).enqueue(0)
+        queue_named(name).wire.client.flushdb()
+    queue_named("default").is_paused()
+    proxy.reset()
+    return proxy
+
+
+@pytest.fixture
+def run(shop: Any) -> Callable[..., TaskResult[Any]]:
+    """Let a worker do all that waits; the result of the job that is given, read anew."""
+
+    def run(result: TaskResult[Any], **options: Any) -> TaskResult[Any]:
+        work(**options)
+        return task_backends["default"].get_result(result.id)
+
+    return run
