@@ -14,6 +14,7 @@ from echomq_app.protocol.errors import (
     ConnectionLost,
     EchoMQError,
     InvalidInput,
+    InvalidJobId,
     InvalidQueueName,
     Locked,
     WrongState,
@@ -61,6 +62,10 @@ def _sentences(failure: Failure) -> tuple[str, str]:
         case InvalidQueueName():
             return _("This is no queue's name."), _(
                 "Another program has put it into the list of queues on the server."
+            )
+        case InvalidJobId():
+            return _("Something here is no job id."), _(
+                "It stands in the address, or another program has put it into this set."
             )
         case InvalidInput():
             return _("This address asks for something that cannot be."), _(

@@ -21,9 +21,8 @@ MINUTE = timedelta(minutes=1)
 
 
 def connect(settings: Settings, url: str, *queues: str) -> None:
-    """Name the server at ``url`` in the settings, by a django-redis alias, and ``queues`` on it."""
-    settings.CACHES = {"queue": {"BACKEND": "django_redis.cache.RedisCache", "LOCATION": url}}
-    settings.ECHOMQ = {"CONNECTION": "queue", "QUEUES": queues, "PATIENCE": 0.2}
+    """Name the server at ``url`` in the settings, and ``queues`` on it."""
+    settings.ECHOMQ = {"CONNECTION": url, "QUEUES": queues, "PATIENCE": 0.2}
 
 
 def address(name: str, *parts: object) -> str:

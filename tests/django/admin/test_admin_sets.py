@@ -199,6 +199,15 @@ def test_a_set_of_the_wrong_type_is_said_on_its_page(
     assert "not of EchoMQ&#x27;s type" in page.content.decode()
 
 
+def test_a_member_that_is_no_job_id_is_said(queue: Queue, server: Server, viewer: Client) -> None:
+    server.ask("ZADD", "emq:{default}:pending", 0, "garbage")
+
+    page = viewer.get(address("set", "default", "pending")).content.decode()
+
+    assert "another program has put it into this set" in page
+    assert "garbage" in page
+
+
 def test_without_a_server_a_set_says_where_it_looked(settings: Settings, viewer: Client) -> None:
     settings.ECHOMQ = {"CONNECTION": "redis://:hunter2@127.0.0.1:1/0", "PATIENCE": 0.05}
 
