@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+import pytest
+
 from echomq_app.protocol import calls
 from echomq_app.protocol.errors import ConnectionLost, Stale
 from echomq_app.protocol.states import Admission, Completion, JobSet, Requeued, Retried, State
@@ -301,3 +303,12 @@ CASES: Final[dict[str, Case]] = {
 def script_of(name: str) -> str:
     """The script that a case is about: the first word of its name."""
     return name.partition(" ")[0]
+
+
+def came_to(case: Case, scene: Scene, arranged: object, expected: object) -> object:
+    """What the verb came to, in the terms of ``expected``."""
+    if not isinstance(expected, type):
+        return case.act(scene, arranged)
+    with pytest.raises(expected) as raised:
+        case.act(scene, arranged)
+    return type(raised.value)

@@ -5,21 +5,12 @@ from __future__ import annotations
 import pytest
 
 from echomq_app.protocol.script import every_verb, script
-from tests.faults.cases import CASES, Case, script_of
+from tests.faults.cases import CASES, came_to, script_of
 from tests.faults.scene import Scene
 from tests.servers.proxy import CuttingProxy
 from tests.wire.links import Gap, is_run, runs
 
 each_case = pytest.mark.parametrize("name", CASES)
-
-
-def came_to(case: Case, scene: Scene, arranged: object, expected: object) -> object:
-    """What the verb came to, in the terms of ``expected``."""
-    if not isinstance(expected, type):
-        return case.act(scene, arranged)
-    with pytest.raises(expected) as raised:
-        case.act(scene, arranged)
-    return type(raised.value)
 
 
 def sendings(proxy: CuttingProxy, verb: str) -> int:
