@@ -8,7 +8,9 @@ import pytest
 from echomq_app.protocol import calls
 from echomq_app.protocol.calls import Retention
 from echomq_app.protocol.errors import IdCollision, WrongKind
+from echomq_app.protocol.ids import Minter
 from echomq_app.protocol.states import Admission
+from echomq_app.service.queue import Queue
 from tests.foreign.seeds import seed_enqueue
 from tests.protocol.scene import Scene, new_id
 
@@ -134,22 +136,15 @@ def test_the_receipt_of_another_job_is_a_collision_too(scene: Scene) -> None:
 
 
 def test_an_id_that_nobody_has_seen_is_minted_again_on_a_collision(scene: Scene) -> None:
-    taken, fresh = new_id(), new_id()
-    scene.enqueue(b"other", job_id=taken)
-    scene.queue._minter = minter = _Ready([taken, fresh])  # type: ignore[assignment]
+    twin, ours = (Minter(node=3, clock=lambda: 1_780_000_000.0, spread=0) for _ in range(2))
+    taken = twin.mint()
+    scene.enqueue(b"theirs", job_id=taken)
 
-    assert scene.queue.enqueue_new(b"w") == fresh
-    assert minter.left == []
+    admitted = Queue(scene.wire, scene.name, minter=ours).enqueue_new(b"ours")
 
-
-class _Ready:
-    """A minter that hands out what it was given."""
-
-    def __init__(self, ids: list[str]) -> None:
-        self.left = list(ids)
-
-    def mint(self) -> str:
-        return self.left.pop(0)
+    assert admitted > taken
+    assert scene.fields(taken, "payload") == ["theirs"]
+    assert scene.fields(admitted, "payload") == ["ours"]
 
 
 def test_a_live_job_is_judged_by_its_row_though_a_receipt_lies_beside_it(scene: Scene) -> None:

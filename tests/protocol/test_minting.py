@@ -1,11 +1,14 @@
 from __future__ import annotations
 
-import os
+import subprocess
+import sys
 import threading
+from functools import cache
 from itertools import pairwise
 
 import pytest
 
+from checks.tree import ROOT
 from echomq_app.protocol.errors import InvalidInput
 from echomq_app.protocol.ids import EPOCH_MS, JobId, Minter, parse
 
@@ -144,47 +147,47 @@ def test_a_node_out_of_range_is_refused(node: int) -> None:
     assert minter.node == 5
 
 
-def test_a_forked_child_never_mints_what_its_parent_mints() -> None:
-    minter = Minter(node=3)
-    before = minter.mint_many(10)
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            words = [*minter.mint_many(500), str(int(minter.wants_node))]
-            os.write(writing, " ".join(words).encode())
-        finally:
-            os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        *theirs, wants_node = pipe.read().decode().split()
-    os.waitpid(child, 0)
-    ours = minter.mint_many(500)
+FORKING = """
+import os, sys
+from echomq_app.protocol.ids import Minter
 
-    assert len(set(before) | set(ours) | set(theirs)) == 1010
-    assert before + sorted(theirs) == before + theirs
-    assert max(before) < min(theirs)
-    assert wants_node == "1"
-    assert minter.node == 3
+minter = Minter(node=3)
+print("before", *minter.mint_many(10), flush=True)
+for _ in range(6):
+    if os.fork() == 0:
+        print("child", minter.node, minter.wants_node, *minter.mint_many(300), flush=True)
+        os._exit(0)
+    os.wait()
+print("parent", minter.node, minter.wants_node, *minter.mint_many(300), flush=True)
+"""
 
 
-def test_children_of_one_fork_draw_nodes_of_their_own() -> None:
-    minter = Minter(node=3)
-    nodes = []
-    for _ in range(6):
-        reading, writing = os.pipe()
-        child = os.fork()
-        if child == 0:
-            try:
-                os.write(writing, str(minter.node).encode())
-            finally:
-                os._exit(0)
-        os.close(writing)
-        with os.fdopen(reading, "rb") as pipe:
-            nodes.append(int(pipe.read()))
-        os.waitpid(child, 0)
+@cache
+def told_by_a_family() -> list[list[str]]:
+    """The words of a process that mints, forks six times and mints on, a line each."""
+    program = subprocess.run(
+        [sys.executable, "-c", FORKING], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    return [line.split() for line in program.stdout.splitlines()]
 
-    assert len(set(nodes)) > 1
+
+def test_a_forked_child_never_mints_what_its_parent_or_its_siblings_mint() -> None:
+    (_, *before), *children, (_, node, wants_node, *after) = told_by_a_family()
+
+    families = [before, after, *(ids for _, _, _, *ids in children)]
+    assert len({job_id for ids in families for job_id in ids}) == sum(map(len, families))
+    for _, _, _, *ids in children:
+        assert ids == sorted(ids)
+        assert max(before) < min(ids)
+    assert (node, wants_node) == ("3", "False")
+
+
+def test_forked_children_draw_nodes_of_their_own() -> None:
+    children = [words for words in told_by_a_family() if words[0] == "child"]
+
+    assert len(children) == 6
+    assert len({node for _, node, *_ in children}) > 1
+    assert {wants_node for _, _, wants_node, *_ in children} == {"True"}
 
 
 def test_the_epoch_is_the_first_instant_an_id_can_have() -> None:
