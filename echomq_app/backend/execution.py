@@ -6,16 +6,13 @@ import json
 import random
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from django.db import Error as DatabaseFault
-from django.db import close_old_connections
-
 from echomq_app.backend import EchoMQBackend
 from echomq_app.backend.context import EchoMQContext
+from echomq_app.backend.database import fresh_connections
 from echomq_app.backend.instants import instant
 from echomq_app.backend.registry import UnknownTask, find_task, placed
 from echomq_app.backend.reports import OutcomeReport, failure
@@ -69,11 +66,8 @@ class TaskRunner:
             return _unknown(held, error)
         except BaseException as error:  # noqa: BLE001  # a task and its module may raise anything
             return self._failed(held, read, error)
-        _refresh_connections()
-        try:
+        with fresh_connections():
             return self._run(held, read, task)
-        finally:
-            _refresh_connections()
 
     def _now_ms(self) -> int:
         return int(self.clock() * 1000)
@@ -176,12 +170,6 @@ class TaskRunner:
             result_ms=whole_ms(self.settings.result_ttl),
             limit=self.settings.max_results,
         )
-
-
-def _refresh_connections() -> None:
-    """Close database connections that are too old or broken, as Django does around a request."""
-    with suppress(DatabaseFault):
-        close_old_connections()
 
 
 def _backend(task: Task[..., Any], queue: str) -> BaseTaskBackend:
