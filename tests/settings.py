@@ -5,7 +5,10 @@ from __future__ import annotations
 SECRET_KEY = "only for tests"
 USE_TZ = True
 ROOT_URLCONF = "tests.urls"
-DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}}
+DATABASES = {
+    "default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"},
+    "other": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"},
+}
 INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.auth",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from echomq_app.compat import TaskResult, task_backends
+from echomq_app.compat import TaskResult, task_backends, task_enqueued
 from echomq_app.connections import queue_named
 from echomq_app.service.queue import Queue
 from tests.django.work import work
@@ -27,11 +27,11 @@ def point_at(settings: Settings, url: str, **more: Any) -> None:
 
 
 @pytest.fixture
-def shop(engine_server: Server, settings: Settings) -> Iterator[Any]:
-    """The tasks of ``tests.django.shop``; their queues are empty."""
-    settings.INSTALLED_APPS = [*settings.INSTALLED_APPS, "tests.django.shop"]
+def site(engine_server: Server, settings: Settings) -> Iterator[Any]:
+    """The tasks of ``tests.django.site``; their queues are empty."""
+    settings.INSTALLED_APPS = [*settings.INSTALLED_APPS, "tests.django.site"]
     point_at(settings, engine_server.url)
-    from tests.django.shop import tasks
+    from tests.django.site import tasks
 
     tasks.seen.clear()
     tasks.go_on.clear()
@@ -40,34 +40,45 @@ def shop(engine_server: Server, settings: Settings) -> Iterator[Any]:
 
 
 @pytest.fixture
-def backend(shop: Any) -> Any:
+def backend(site: Any) -> Any:
     return task_backends["default"]
 
 
 @pytest.fixture
-def queue(shop: Any) -> Queue:
+def queue(site: Any) -> Queue:
     """The queue ``default``."""
     return queue_named("default")
 
 
 @pytest.fixture
-def behind_proxy(shop: Any, proxy: CuttingProxy, settings: Settings) -> CuttingProxy:
+def behind_proxy(site: Any, proxy: CuttingProxy, settings: Settings) -> CuttingProxy:
     """The proxy through which the site reaches its server; its counts begin after the first job."""
     settings.ECHOMQ = {**settings.ECHOMQ, "CONNECTION": proxy.url}
     for name in ("default", "mail"):
-        shop.add.using(queue_name=name).enqueue(0)
-        queue_named(name).wire.client.flushdb()
-    queue_named("default").is_paused()
+        queue_named(name).remove(site.add.using(queue_name=name).enqueue(0).id)
     proxy.reset()
     return proxy
 
 
 @pytest.fixture
-def run(shop: Any) -> Callable[..., TaskResult[Any]]:
+def enqueued() -> Iterator[list[str]]:
+    """The ids that ``task_enqueued`` has told, in order."""
+    told: list[str] = []
+
+    def hear(task_result: TaskResult[Any], **_: Any) -> None:
+        told.append(task_result.id)
+
+    task_enqueued.connect(hear)
+    yield told
+    task_enqueued.disconnect(hear)
+
+
+@pytest.fixture
+def run(site: Any) -> Callable[..., TaskResult[Any]]:
     """Let a worker do all that waits; the result of the job that is given, read anew."""
 
-    def run(result: TaskResult[Any], **options: Any) -> TaskResult[Any]:
-        work(**options)
+    def run(result: TaskResult[Any], *queues: str, **options: Any) -> TaskResult[Any]:
+        work(*queues, **options)
         return task_backends["default"].get_result(result.id)
 
     return run

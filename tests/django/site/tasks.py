@@ -14,9 +14,9 @@ from django.db import connection
 from echomq_app.compat import task
 
 seen: list[Any] = []
-"""What tasks noted, in order; the fixture ``shop`` empties it."""
+"""What tasks noted, in order; the fixture ``site`` empties it."""
 go_on = threading.Event()
-"""Lets ``hold`` end; the fixture ``shop`` resets it."""
+"""Lets ``hold`` end; the fixture ``site`` resets it."""
 
 
 class Declined(Exception):
@@ -73,14 +73,14 @@ def tell(context: Any, word: str) -> dict[str, Any]:
 def hold(context: Any) -> bool:
     seen.append("holding")
     assert go_on.wait(10)
-    return context.lease_lost
+    return bool(context.lease_lost)
 
 
 @task(takes_context=True)
 def third_time(context: Any) -> int:
     if context.attempt < 3:
         raise Declined(f"attempt {context.attempt}")
-    return context.attempt
+    return int(context.attempt)
 
 
 @task()
