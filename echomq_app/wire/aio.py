@@ -114,6 +114,7 @@ class AsyncWire:
         try:
             await connection.connect()
         except BROKEN as cause:
+            await self._relearn()
             return [Lost(False, cause)] * len(commands)
         connection.register_connect_callback(self._on_reconnect)
         if step.behind_fence and not self.bus.fenced:

@@ -120,9 +120,21 @@ def as_command(call: Call[Any]) -> Command:
     return ("EVALSHA", call.script.sha, len(call.keys), *call.keys, *call.args)
 
 
-def exchange(calls: Sequence[Call[Any]], bus: Bus) -> Generator[Step, Any, list[Answer[Any]]]:
-    """Run ``calls`` in order, in as few round trips as slots need; an answer for each."""
+def first_step(calls: Sequence[Call[Any]]) -> Send:
+    """The sending that an exchange on one known server starts with."""
+    return Send(calls[0].keys[0], [as_command(call) for call in calls], None, True)
+
+
+def exchange(
+    calls: Sequence[Call[Any]], bus: Bus, replies: list[Any] | None = None
+) -> Generator[Step, Any, list[Answer[Any]]]:
+    """Run ``calls`` in order, in as few round trips as slots need; an answer for each.
+
+    ``replies``: what ``first_step`` has brought already.
+    """
     round_trip = _Exchange(calls, bus)
+    if replies is not None:
+        yield from round_trip.sort(replies)
     while round_trip.waiting:
         yield from round_trip.once()
     return [answer for answer in round_trip.answers if answer is not None]
@@ -150,14 +162,28 @@ class _Exchange:
             replies = yield Send(self.calls[batch[0]].keys[0], commands, node, behind_fence=True)
             if replies is None:
                 verdicts.update(dict.fromkeys(batch, Verdict.UNFENCED))
-                continue
-            for index, reply in zip(batch, replies, strict=True):
-                asked = self._asked.pop(index, None)
-                verdict = self._take(index, reply)
-                if verdict is not None:
-                    verdicts[index] = verdict
-                if verdict is Verdict.UNLOADED and asked is not None:
-                    self._asked[index] = asked
+            else:
+                self._judge(batch, replies, verdicts)
+        yield from self._go_on(verdicts)
+
+    def sort(self, replies: Sequence[object]) -> Generator[Step, Any, None]:
+        """Take the answers that a first sending of all calls has brought."""
+        verdicts: dict[int, Verdict] = {}
+        self._judge(self.waiting, replies, verdicts)
+        yield from self._go_on(verdicts)
+
+    def _judge(
+        self, batch: Sequence[int], replies: Sequence[object], verdicts: dict[int, Verdict]
+    ) -> None:
+        for index, reply in zip(batch, replies, strict=True):
+            asked = self._asked.pop(index, None)
+            verdict = self._take(index, reply)
+            if verdict is not None:
+                verdicts[index] = verdict
+            if verdict is Verdict.UNLOADED and asked is not None:
+                self._asked[index] = asked
+
+    def _go_on(self, verdicts: dict[int, Verdict]) -> Generator[Step, Any, None]:
         self.waiting = sorted(verdicts)
         wanted = set(verdicts.values())
         if Verdict.UNLOADED in wanted:

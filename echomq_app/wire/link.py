@@ -12,13 +12,26 @@ from redis import exceptions as redis_errors
 from redis.cluster import RedisCluster
 
 from echomq_app.protocol.calls import Call
-from echomq_app.wire.exchange import Answer, Bus, Command, Lost, Relearn, Send, Step, exchange
+from echomq_app.wire.exchange import (
+    Answer,
+    Bus,
+    Command,
+    Lost,
+    Relearn,
+    Send,
+    Step,
+    exchange,
+    first_step,
+)
 from echomq_app.wire.failures import BROKEN
+from echomq_app.wire.line import Lines
 
 T = TypeVar("T")
 Plan = Generator[Sequence[Call[Any]], list[Answer[Any]], T]
 """A verb that needs several round trips: yields calls, takes answers, returns what came of it."""
 
+ASKING: Final[Command] = ("ASKING",)
+TROUBLE: Final = (Lost, redis_errors.RedisError)
 _REFUSING: Final = (redis_errors.BusyLoadingError, redis_errors.ReadOnlyError)
 
 
@@ -44,6 +57,7 @@ class Wire:
         self._sleep = sleep
         self._revive = revive
         self._pid = os.getpid()
+        self._lines: dict[Any, Lines] = {}
 
     def run(self, call: Call[T]) -> T:
         """One call, its value or its failure."""
@@ -53,8 +67,18 @@ class Wire:
     def answer(self, calls: Sequence[Call[Any]]) -> list[Answer[Any]]:
         """Many calls in one pipeline without MULTI, each judged for itself."""
         if self._pid != os.getpid():
-            self._pid, self.bus.fenced = os.getpid(), False
-        steps = exchange(calls, self.bus)
+            self._pid, self.bus.fenced, self._lines = os.getpid(), False, {}
+        taken: Any = None
+        if self.bus.fenced and not self.bus.clustered and calls:
+            taken = self._send(first_step(calls))
+            if taken is not None and not any(isinstance(one, TROUBLE) for one in taken):
+                return [
+                    Answer(call, call.read(reply), None, False)
+                    for call, reply in zip(calls, taken, strict=True)
+                ]
+        return self._go_on(exchange(calls, self.bus, taken))
+
+    def _go_on(self, steps: Generator[Step, Any, list[Answer[Any]]]) -> list[Answer[Any]]:
         taken: Any = None
         try:
             while True:
@@ -95,20 +119,30 @@ class Wire:
             self._revive()
 
     def _send(self, step: Send) -> list[Any] | None:
-        commands = list(step.commands)
         try:
-            pool = self.pool_for(step.key, step.node)
-            connection = pool.get_connection()
+            lines = self._lines_for(self.pool_for(step.key, step.node))
+            line, died = lines.take()
         except BROKEN as cause:
             self._recover()
-            return [Lost(False, cause)] * len(commands)
+            return [Lost(False, cause)] * len(step.commands)
+        if died:
+            self.bus.fenced = False
+        line.connection.register_connect_callback(self._on_reconnect)
         try:
-            connection.register_connect_callback(self._on_reconnect)
             if step.behind_fence and not self.bus.fenced:
                 return None
-            return _converse(connection, commands, asking=step.node is not None)
+            if step.node is not None:
+                asking = [word for one in step.commands for word in (ASKING, one)]
+                return line.converse(asking)[1::2]
+            return line.converse(step.commands)
         finally:
-            pool.release(connection)
+            lines.give_back(line)
+
+    def _lines_for(self, pool: Any) -> Lines:
+        found = self._lines.get(pool)
+        if found is None:
+            found = self._lines.setdefault(pool, Lines(pool))
+        return found
 
     def _on_reconnect(self, _: object) -> None:
         """The server that a connection reaches now may be another one: its fence is not known."""
@@ -126,23 +160,6 @@ class Wire:
         if found is None:
             raise redis_errors.ConnectionError(f"the cluster has no node for {node or key}")
         return self.client.get_redis_connection(found).connection_pool
-
-
-def _converse(connection: Any, commands: list[Command], *, asking: bool) -> list[Any]:
-    """Send and read on a leased connection; a connection that may hold half an answer is closed."""
-    replies: list[Any] = []
-    sent = [word for command in commands for word in (("ASKING",), command)] if asking else commands
-    try:
-        connection.send_packed_command(connection.pack_commands(sent))
-        for _ in sent:
-            replies.append(read_reply(connection))
-    except BROKEN as cause:
-        connection.disconnect()
-        replies += unanswered(cause, len(sent) - len(replies))
-    except BaseException:
-        connection.disconnect()
-        raise
-    return replies[1::2] if asking else replies
 
 
 def unanswered(cause: BaseException, count: int) -> list[Lost]:

@@ -1,0 +1,108 @@
+"""A leased connection spoken to in whole buffers: one send and as few reads as the answers need."""
+
+from __future__ import annotations
+
+import select
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, Final
+
+from hiredis import PushNotification, Reader, pack_command
+from redis.exceptions import ReadOnlyError
+
+from echomq_app.wire.exchange import Command, Lost
+from echomq_app.wire.failures import BROKEN
+
+BUFFER: Final = 65536
+MOST_IDLE: Final = 8
+"""Lines that a wire keeps for its next callers; a small pool is left half to its other users."""
+
+
+class Line:
+    """One connection of a redis-py pool, its socket read without the client's own layers.
+
+    redis-py connects it: address, TLS, login, database and protocol are the pool's.
+    """
+
+    __slots__ = ("_poll", "_reader", "_recv", "_sendall", "connection")
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+        sock = connection._sock
+        self._sendall = sock.sendall
+        self._recv = sock.recv
+        self._reader = Reader(replyError=connection._parser.parse_error)
+        poller = select.poll()
+        poller.register(sock, select.POLLIN)
+        self._poll = poller.poll
+
+    def is_quiet(self) -> bool:
+        """Whether nothing waits to be read: neither a stray answer nor the end of the connection."""
+        return not self._poll(0)
+
+    def converse(self, commands: Sequence[Command]) -> list[Any]:
+        """An answer for each command: a value, the server's error, or ``Lost`` from the break on.
+
+        A server that says it is a replica now is left: a sentinel's pool then finds the new master.
+        """
+        replies: list[Any] = []
+        wanted, demoted = len(commands), False
+        try:
+            self._sendall(b"".join(map(pack_command, commands)))
+            reader = self._reader
+            while True:
+                while (reply := reader.gets()) is not False:
+                    if type(reply) is PushNotification:
+                        continue
+                    replies.append(reply)
+                    if isinstance(reply, ReadOnlyError):
+                        demoted = True
+                    if len(replies) == wanted:
+                        if demoted:
+                            self.connection.disconnect()
+                        return replies
+                data = self._recv(BUFFER)
+                if not data:
+                    raise ConnectionError("the server closed the connection")
+                reader.feed(data)
+        except BROKEN as cause:
+            self.connection.disconnect()
+            return replies + [Lost(True, cause)] * (wanted - len(replies))
+        except BaseException:
+            self.connection.disconnect()
+            raise
+
+    @property
+    def is_open(self) -> bool:
+        return self.connection._sock is not None
+
+
+class Lines:
+    """The idle lines of one pool."""
+
+    def __init__(self, pool: Any) -> None:
+        self._pool = pool
+        self._most = min(MOST_IDLE, getattr(pool, "max_connections", MOST_IDLE) // 2)
+        self._idle: deque[Line] = deque()
+
+    def take(self) -> tuple[Line, bool]:
+        """A line, and whether it replaces one that was found dead. Raises what connecting raises."""
+        died = False
+        while self._idle:
+            try:
+                line = self._idle.pop()
+            except IndexError:
+                break
+            if line.is_quiet():
+                return line, died
+            died = True
+            line.connection.disconnect()
+            self._pool.release(line.connection)
+        return Line(self._pool.get_connection()), died
+
+    def give_back(self, line: Line) -> None:
+        """Keep an open line for the next caller; the pool takes what is too many or broken."""
+        if line.is_open and len(self._idle) < self._most:
+            self._idle.append(line)
+        else:
+            self._pool.release(line.connection)
