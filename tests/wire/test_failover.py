@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
+
+import pytest
+import redis.asyncio
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 
 from echomq_app.protocol.ids import Minter
 from echomq_app.protocol.states import Admission, Completion
@@ -11,19 +17,36 @@ from echomq_app.wire.exchange import Bus
 from echomq_app.wire.link import Wire
 from tests.eventually import eventually
 from tests.servers.sentinel import Sentinel
-from tests.wire.links import Gap, load_all
+from tests.servers.server import LOOPBACK
+from tests.wire.links import AwaitedWire, Gap, load_all
 
 MINUTE = timedelta(minutes=1)
-PATIENT = 30.0
+PATIENT_S = 30.0
 
 
-def patient_queue(sentinel: Sentinel) -> Queue:
-    wire = Wire(sentinel.client(socket_timeout=1), Bus(patience_s=PATIENT))
-    return Queue(wire, "q")
+def awaited_client(sentinel: Sentinel) -> redis.asyncio.Redis:
+    """An asyncio client of the master that asks the sentinels where it is and retries nothing."""
+    places = [(LOOPBACK, watcher.port) for watcher in sentinel.watchers]
+    client: redis.asyncio.Redis = redis.asyncio.Sentinel(places).master_for(
+        sentinel.service, socket_timeout=1, retry=Retry(NoBackoff(), 0)
+    )
+    return client
 
 
-def test_calls_go_on_by_themselves_after_the_masters_death(sentinel: Sentinel) -> None:
-    queue = patient_queue(sentinel)
+@pytest.fixture(params=["blocking", "awaited"])
+def wire(request: pytest.FixtureRequest, sentinel: Sentinel) -> Iterator[Wire]:
+    """A patient wire to the service's master."""
+    bus = Bus(patience_s=PATIENT_S)
+    if request.param == "blocking":
+        yield Wire(sentinel.client(socket_timeout=1), bus)
+        return
+    awaited = AwaitedWire(awaited_client(sentinel), bus)
+    yield awaited
+    awaited.close()
+
+
+def test_calls_go_on_by_themselves_after_the_masters_death(sentinel: Sentinel, wire: Wire) -> None:
+    queue = Queue(wire, "q")
     first, second = Minter().mint_many(2)
     queue.enqueue(first, b"{}")
     sentinel.master.ask("WAIT", 1, 5000)
@@ -36,8 +59,10 @@ def test_calls_go_on_by_themselves_after_the_masters_death(sentinel: Sentinel) -
     assert [queue.complete(one) for one in held] == [Completion.COMPLETED] * 2
 
 
-def test_calls_go_on_by_themselves_while_sentinels_change_masters(sentinel: Sentinel) -> None:
-    queue = patient_queue(sentinel)
+def test_calls_go_on_by_themselves_while_sentinels_change_masters(
+    sentinel: Sentinel, wire: Wire
+) -> None:
+    queue = Queue(wire, "q")
     old = sentinel.master
     job_ids = Minter().mint_many(20)
     sentinel.watchers[0].admin.execute_command("SENTINEL", "FAILOVER", sentinel.service)
