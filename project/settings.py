@@ -10,6 +10,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+import django
+
 from echomq_app.runtime.embedded import EmbeddedServer
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -100,8 +102,12 @@ TASKS = {
     },
 }
 
-EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
-EMAIL_FILE_PATH = STATE_DIR / "mail"
+MAIL_TO_FILES = "django.core.mail.backends.filebased.EmailBackend"
+if django.VERSION >= (6, 1):
+    MAILERS = {"default": {"BACKEND": MAIL_TO_FILES, "OPTIONS": {"file_path": STATE_DIR / "mail"}}}
+else:
+    EMAIL_BACKEND = MAIL_TO_FILES
+    EMAIL_FILE_PATH = STATE_DIR / "mail"
 DEFAULT_FROM_EMAIL = "shop@example.com"
 
 SHOP_PORT = os.environ.get("PORT") or "8000"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -72,14 +73,30 @@ def show(browser: Chrome, width: int, scheme: str) -> None:
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
 
 
+@contextmanager
+def paused(demo: RunningDemo, *queues: str) -> Iterator[None]:
+    """Keep the workers from claiming, so that a page is loaded before its jobs are done."""
+    with demo.client() as client:
+        for queue in queues:
+            client.hset(f"emq:{{{queue}}}:meta", "paused", "1")
+        try:
+            yield
+        finally:
+            for queue in queues:
+                client.hdel(f"emq:{{{queue}}}:meta", "paused")
+
+
 def test_an_order_page_follows_its_jobs_without_a_reload(
     demo: RunningDemo, browser: Chrome
 ) -> None:
-    browser.get(f"http://127.0.0.1:{demo.port}/")
-    Select(browser.find_element(By.NAME, "product")).select_by_index(1)
-    browser.find_element(By.NAME, "email").send_keys("eve@example.com")
-    browser.find_element(By.CSS_SELECTOR, "form button").click()
-    browser.execute_script("window.sameVisit = true")
+    with paused(demo, "default", "mail"):
+        browser.get(f"http://127.0.0.1:{demo.port}/")
+        Select(browser.find_element(By.NAME, "product")).select_by_index(1)
+        browser.find_element(By.NAME, "email").send_keys("eve@example.com")
+        browser.find_element(By.CSS_SELECTOR, "form button").click()
+        eventually(lambda: "/orders/" in browser.current_url, within=30)
+        assert len(browser.find_elements(By.CSS_SELECTOR, ".state.waiting")) >= 2
+        browser.execute_script("window.sameVisit = true")
 
     eventually(
         lambda: len(browser.find_elements(By.CSS_SELECTOR, ".state.done")) >= 2,
