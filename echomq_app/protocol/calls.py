@@ -125,7 +125,7 @@ def enqueue_many(keys: QueueKeys, jobs: Sequence[tuple[str, bytes]]) -> Call[lis
     rows = [keys.row(job_id) for job_id, _ in jobs]
     args = [word for job in jobs for word in job]
     return _scripted(
-        "enqueue_many", (keys.pending, keys.base, keys.wake, *rows), args, replies.admissions
+        "enqueue_many", (keys.pending, keys.wake, keys.base, *rows), args, replies.admissions
     )
 
 

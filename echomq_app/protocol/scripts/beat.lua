@@ -7,7 +7,7 @@
 -- KEYS[3]  active    zset    emq:{q}:active
 -- KEYS[4]  dead      zset    emq:{q}:dead
 -- KEYS[5]  base      prefix  emq:{q}:
--- KEYS[6]  wake      list    emq:{q}:wake
+-- KEYS[6]? wake      list    emq:{q}:wake, when workers shall be told
 -- ARGV[1]  batch     int     at most so many are reaped, promoted, trimmed; 0: claim alone
 -- ARGV[2]  lease_ms  int     how long the leases last, ms
 -- ARGV[3]  size      int     claim at most so many, 0 to 1000

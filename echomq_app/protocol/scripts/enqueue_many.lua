@@ -2,13 +2,13 @@
 --
 -- USES       wake
 -- KEYS[1]    pending   zset    emq:{q}:pending
--- KEYS[2]    base      prefix  emq:{q}:
--- KEYS[3]    wake      list    emq:{q}:wake
+-- KEYS[2]    wake      list    emq:{q}:wake
+-- KEYS[3]    base      prefix  emq:{q}:
 -- KEYS[4..]  rows      hash    emq:{q}:job:<id>, in the order of the arguments
 -- ARGV[1..]  jobs      pairs   id, payload
 --
 -- REPLY  [1, 0, -1]  an item each: admitted, duplicate, not JOB-namespaced (nothing written)
-local pending, base, wake, rows, jobs = KEYS[1], KEYS[2], KEYS[3], KEYS, ARGV
+local pending, wake, base, rows, jobs = KEYS[1], KEYS[2], KEYS[3], KEYS, ARGV
 local verdicts, admitted = {}, 0
 for i = 1, #jobs / 2 do
   local id, row = jobs[i * 2 - 1], rows[i + 3]

@@ -5,7 +5,7 @@
 -- KEYS[1]    dead      zset    emq:{q}:dead
 -- KEYS[2]    pending   zset    emq:{q}:pending
 -- KEYS[3]    base      prefix  emq:{q}:
--- KEYS[4]    wake      list    emq:{q}:wake
+-- KEYS[4]?   wake      list    emq:{q}:wake, when workers shall be told
 -- ARGV[1]    label     text    unique to this call, so that a resend is known
 -- ARGV[2..]  ids       text    the jobs
 --
