@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from echomq_app.protocol import calls
 from tests.foreign.lanes import LaneClaim, LaneKeys, lane_claim, lane_enqueue
 from tests.protocol.scene import Scene, new_id
 
@@ -45,3 +46,12 @@ def held_in_lane(scene: Scene, group: str = GROUP) -> LaneClaim:
     assert held is not None
     assert held.group == group
     return held
+
+
+def buried_in_lane(scene: Scene, group: str = GROUP) -> str:
+    """A job of a lane that had its only attempt."""
+    held = held_in_lane(scene, group)
+    scene.run(
+        calls.retry(scene.keys, held.job_id, held.token, delay_ms=0, max_attempts=1, error="boom")
+    )
+    return held.job_id

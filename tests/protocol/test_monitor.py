@@ -6,6 +6,7 @@ import pytest
 import redis
 
 from echomq_app.protocol.calls import Call
+from echomq_app.protocol.keyspace import slot
 from echomq_app.protocol.script import every_verb, script
 from tests.protocol.cases import Case, is_answer
 from tests.protocol.every_case import EVERY_CASE
@@ -31,7 +32,10 @@ def test_a_script_touches_declared_keys_alone_and_answers_as_its_header_says(
     assert bool(watched.commands) != (case.answer in BEFORE_ANY_COMMAND)
     if case.answer.isupper():
         assert watched.writes(scene.client) == []
-    assert undeclared(call, watched.keys(scene.client)) == set()
+    touched = watched.keys(scene.client)
+    assert undeclared(call, touched) == set()
+    assert len({slot(key) for key in touched | set(call.keys)}) == 1
+    assert fits(call)
 
 
 def raw_reply(scene: Scene, call: Call[Any]) -> Any:
@@ -51,13 +55,25 @@ def told(case: Case, reply: Any) -> bool:
     return is_answer(case.answer, reply)
 
 
+def fits(call: Call[Any]) -> bool:
+    """Whether the call gives the script as many keys and arguments as its header takes."""
+    assert call.script is not None
+    given = {"KEYS": len(call.keys), "ARGV": len(call.args)}
+    for table, count in given.items():
+        slots = [taken for taken in call.script.header.slots if taken.table == table]
+        least = sum(not taken.optional and not taken.many for taken in slots)
+        if count < least or (count > len(slots) and not any(taken.many for taken in slots)):
+            return False
+    return True
+
+
 def undeclared(call: Call[Any], touched: set[str]) -> set[str]:
     """The keys that the call neither declares nor builds from the base that it declares."""
     assert call.script is not None
     bases = [
-        call.keys[slot.index - 1]
-        for slot in call.script.header.slots
-        if slot.table == "KEYS" and slot.kind == "prefix"
+        call.keys[taken.index - 1]
+        for taken in call.script.header.slots
+        if taken.table == "KEYS" and taken.kind == "prefix"
     ]
     declared = set(call.keys) - set(bases)
     return {

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from echomq_app.protocol import calls
 from echomq_app.protocol.errors import InvalidInput, InvalidJobId
 from echomq_app.protocol.ids import EPOCH_MS, JobId, encode
 from echomq_app.protocol.states import JobSet
@@ -124,33 +123,6 @@ def test_browse_is_the_newest_of_what_waits_newest_first(scene: Scene) -> None:
 
     assert scene.queue.browse() == jobs[::-1]
     assert scene.queue.browse(2) == [jobs[4], jobs[3]]
-
-
-def test_a_page_shows_what_a_row_says_and_cuts_what_is_long(scene: Scene) -> None:
-    payload = b'{"task": "shop.tasks.mail", "args": ["' + b"x" * 10_000 + b'"]}'
-    held = scene.held(payload, label="host:1:7")
-    scene.queue.progress(held.job_id, "50")
-
-    (job,) = scene.queue.page(PageRequest(which=JobSet.ACTIVE)).jobs
-
-    assert (job.job_id, job.state, job.task) == (held.job_id, "active", "shop.tasks.mail")
-    assert (job.attempts, job.worker, job.progress) == (1, "1 host:1:7", "50")
-    assert job.payload_bytes == len(payload)
-    assert job.score_ms == scene.score("active", held.job_id)
-    (row,) = scene.run(calls.read_rows(scene.keys, [held.job_id], 100))
-    assert len(row.payload) == 100
-
-
-def test_a_ghost_and_a_row_that_cannot_be_read_are_shown_as_such(scene: Scene) -> None:
-    ghost, text = minted(1), minted(2)
-    scene.client.zadd(scene.keys.dead, {ghost: 0, text: 0})
-    scene.client.set(scene.keys.row(text), "x")
-
-    first, second = scene.queue.page(PageRequest(which=JobSet.DEAD)).jobs
-
-    assert (first.job_id, first.ghost) == (ghost, True)
-    assert (second.job_id, second.attempts) == (text, None)
-    assert second.last_error == "the row of this job is not a hash"
 
 
 def test_a_page_of_an_empty_set_is_empty_and_the_last(scene: Scene) -> None:

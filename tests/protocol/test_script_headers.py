@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import re
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
-from echomq_app.protocol import errors
+from echomq_app.protocol import calls, errors
 from echomq_app.protocol.errors import EchoMQError, ServerRefusal
 from echomq_app.protocol.script import every_verb, fragment, parse_header, script
 from tests.protocol.lua import (
@@ -30,6 +31,7 @@ SEEN_ONLY_BY_RUNNING = {
     "pause": {"1", "0"},
     "resume": {"1", "0"},
 }
+BUILT_BY_ANOTHER_CALL = {"complete_keep", "schedule", "delay"}
 SERVERS_OWN = {"WRONGTYPE", "OOM"}
 
 
@@ -43,9 +45,7 @@ def test_a_header_names_its_verb_and_says_what_it_does(verb: str) -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_header_numbers_its_slots_from_one_and_the_base_is_the_last_that_must_be_there(
-    verb: str,
-) -> None:
+def test_a_header_numbers_its_slots_from_one_and_ends_with_what_may_be_left_out(verb: str) -> None:
     header = script(verb).header
 
     for table in ("KEYS", "ARGV"):
@@ -54,6 +54,22 @@ def test_a_header_numbers_its_slots_from_one_and_the_base_is_the_last_that_must_
         optional = [slot.optional for slot in slots]
         assert optional == sorted(optional)
         assert [slot.many for slot in slots[:-1]] == [False] * len(slots[:-1])
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_script_that_builds_keys_takes_the_base_as_the_last_key_that_must_be_there(
+    verb: str,
+) -> None:
+    found = script(verb)
+    must = [
+        slot
+        for slot in found.header.slots
+        if slot.table == "KEYS" and not slot.optional and not slot.many
+    ]
+    builds = re.search(r"\bbase \.\.", code_of(found.text)) is not None
+
+    assert [slot.kind for slot in must].count("prefix") == int(builds)
+    assert not builds or must[-1].kind == "prefix"
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -111,6 +127,12 @@ def test_each_error_code_has_one_exception_and_each_refusal_one_code() -> None:
     assert all(issubclass(kind, EchoMQError) for kind in refusals)
 
 
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_has_one_name_in_script_call_and_test(verb: str) -> None:
+    assert callable(getattr(calls, verb, None)) or verb in BUILT_BY_ANOTHER_CALL
+    assert (Path(__file__).parent / f"test_{verb}.py").is_file()
+
+
 def test_every_file_is_a_verb_or_a_fragment_that_some_script_uses() -> None:
     names = {file.name for file in FOLDER.iterdir()}
     fragments = {file.name[:-4] for file in (FOLDER / "fragments").iterdir()}
@@ -134,6 +156,14 @@ def test_no_write_comes_before_the_last_refusal(verb: str) -> None:
     found = script(verb)
 
     assert late_refusals(found.body, found.header.uses) == []
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if script(verb).header.errors])
+def test_a_write_at_the_top_of_any_script_would_be_seen(verb: str) -> None:
+    found = script(verb)
+    spoilt = "redis.call('DEL', KEYS[1])\n" + code_of(found.body)
+
+    assert late_refusals(spoilt, found.header.uses) != []
 
 
 def test_a_late_refusal_would_be_seen() -> None:
