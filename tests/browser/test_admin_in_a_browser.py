@@ -11,6 +11,7 @@ from echomq_app.service.queue import Queue
 from tests.browser.conftest import PASSWORD
 from tests.browser.scene import play
 from tests.django.admin.jobs import address, failed
+from tests.eventually import eventually
 
 LEAST_CONTRAST = 4.5
 """WCAG 2.2, success criterion 1.4.3, for text of normal size."""
@@ -44,14 +45,23 @@ def log_in(browser: Chrome, site: str, path: str) -> None:
     browser.find_element(By.NAME, "username").send_keys("olga")
     browser.find_element(By.NAME, "password").send_keys(PASSWORD)
     browser.find_element(By.CSS_SELECTOR, "input[type=submit]").click()
+    arrived(browser, path)
+
+
+def arrived(browser: Chrome, path: str) -> None:
+    """Wait until the browser shows ``path`` whole."""
+    state = "return [location.pathname, document.readyState]"
+    eventually(lambda: browser.execute_script(state) == [path, "complete"], within=30)
 
 
 def press(browser: Chrome, words: str) -> None:
     browser.find_element(By.XPATH, f"//main//*[@class and normalize-space()='{words}']").click()
 
 
-def message(browser: Chrome) -> str:
-    return browser.find_element(By.CSS_SELECTOR, ".messagelist").text
+def told(browser: Chrome, words: str) -> None:
+    """Wait until a whole page is there whose message is ``words``."""
+    seen = "return [document.querySelector('.messagelist')?.innerText, document.readyState]"
+    eventually(lambda: browser.execute_script(seen) == [words, "complete"], within=30)
 
 
 def complaints(browser: Chrome) -> list[str]:
@@ -64,11 +74,11 @@ def test_an_operator_pauses_and_resumes_a_queue(site: str, queue: Queue, browser
     log_in(browser, site, address("changelist"))
 
     browser.find_element(By.CSS_SELECTOR, "[aria-label='Pause default']").click()
-    assert "Queue default is paused" in message(browser)
+    told(browser, "Queue default is paused: running jobs go on, no worker takes another.")
     assert queue.is_paused()
 
     browser.find_element(By.CSS_SELECTOR, "[aria-label='Resume default']").click()
-    assert "Queue default is served again" in message(browser)
+    told(browser, "Queue default is served again.")
     assert not queue.is_paused()
     assert complaints(browser) == []
 
@@ -79,14 +89,15 @@ def test_an_operator_requeues_a_dead_job_and_removes_it(
     dead = failed(queue)
     log_in(browser, site, address("set", "default", "dead"))
     browser.find_element(By.LINK_TEXT, dead).click()
+    arrived(browser, address("job", "default", dead))
 
     press(browser, "Requeue")
-    assert message(browser) == f"Job {dead} waits again."
+    told(browser, f"Job {dead} waits again.")
     assert queue.state(dead) is State.PENDING
 
     press(browser, "Remove…")
     press(browser, "Remove this job")
-    assert message(browser) == f"Job {dead} was removed."
+    told(browser, f"Job {dead} was removed.")
     assert queue.state(dead) is State.DONE
     assert complaints(browser) == []
 
@@ -100,7 +111,7 @@ def test_an_operator_requeues_all_dead_jobs_of_a_page(
     browser.find_element(By.CSS_SELECTOR, ".emq-all").click()
     press(browser, "Requeue selected")
 
-    assert message(browser) == "3 jobs wait again."
+    told(browser, "3 jobs wait again.")
     assert {queue.state(job_id) for job_id in dead} == {State.PENDING}
     assert complaints(browser) == []
 
