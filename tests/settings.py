@@ -20,6 +20,7 @@ INSTALLED_APPS = [
     "project.shop",
 ]
 MIDDLEWARE = [
+    "tests.browser.policy.forbid_inline",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

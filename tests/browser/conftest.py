@@ -52,7 +52,6 @@ def browser(tmp_path: Path) -> Iterator[Chrome]:
 def site(engine_server: Server, settings: Settings, live_server: LiveServer) -> str:
     """The address of the live site; its queue server is the default engine's."""
     connect(settings, engine_server.url, "default", "mail")
-    settings.MIDDLEWARE = ["tests.browser.policy.forbid_inline", *settings.MIDDLEWARE]
     User.objects.create_superuser("olga", password=PASSWORD)
     return str(live_server.url)
 
