@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from echomq_app.compat import TaskResult, task_backends, task_enqueued
+from echomq_app.compat import HAS_BUILTIN_TASKS, TaskResult, task_backends, task_enqueued
 from echomq_app.connections import queue_named
+from echomq_app.runtime.held import Held, Loss
 from echomq_app.service.queue import Queue
 from tests.django.work import work
+from tests.eventually import eventually
 from tests.servers.proxy import CuttingProxy
 from tests.servers.server import Server
 
 if TYPE_CHECKING:
     from pytest_django.fixtures import Settings
 
+IMMEDIATE = (
+    "django.tasks.backends.immediate.ImmediateBackend"
+    if HAS_BUILTIN_TASKS
+    else "django_tasks.backends.immediate.ImmediateBackend"
+)
 BACKEND = "echomq_app.backend.EchoMQBackend"
 
 
@@ -74,6 +83,18 @@ def enqueued() -> Iterator[list[str]]:
 
 
 @pytest.fixture
+def hold() -> Callable[[Queue], Held]:
+    """Claim the only job that waits, as a worker holds it."""
+
+    def hold(queue: Queue) -> Held:
+        (lease,) = queue.claim_many(timedelta(minutes=1), 1, "host:1:0")
+        now = time.monotonic()
+        return Held(lease, now, Loss(now + 60))
+
+    return hold
+
+
+@pytest.fixture
 def run(site: Any) -> Callable[..., TaskResult[Any]]:
     """Let a worker do all that waits; the result of the job that is given, read anew."""
 
@@ -82,3 +103,19 @@ def run(site: Any) -> Callable[..., TaskResult[Any]]:
         return task_backends["default"].get_result(result.id)
 
     return run
+
+
+@pytest.fixture
+def finish(run: Callable[..., TaskResult[Any]]) -> Callable[..., TaskResult[Any]]:
+    """Let a worker run until the job that is given has ended, its retries among it."""
+
+    def finish(result: TaskResult[Any]) -> TaskResult[Any]:
+        def ended() -> TaskResult[Any] | None:
+            found = run(result)
+            return found if found.is_finished else None
+
+        found = eventually(ended, message=f"the end of {result.id}")
+        assert found is not None
+        return found
+
+    return finish

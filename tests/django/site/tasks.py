@@ -72,8 +72,18 @@ def tell(context: Any, word: str) -> dict[str, Any]:
 @task(takes_context=True)
 def hold(context: Any) -> bool:
     seen.append("holding")
+    if context.wait_lease_lost(10):
+        seen.append("lost")
     assert go_on.wait(10)
     return bool(context.lease_lost)
+
+
+@task(takes_context=True)
+def report_and_hold(context: Any, progress: str, line: str) -> None:
+    context.progress(progress)
+    context.log(line)
+    seen.append("holding")
+    assert go_on.wait(10)
 
 
 @task(takes_context=True)
@@ -92,6 +102,21 @@ def fail(text: str = "no") -> None:
 @task()
 def fail_unprintably() -> None:
     raise Unprintable
+
+
+@task()
+def fail_with_surrogate() -> None:
+    raise Declined("half \ud800 a pair")
+
+
+@task()
+def fail_in_a_group() -> None:
+    raise ExceptionGroup("both", [ValueError("one"), ValueError("two")])
+
+
+@task()
+def interrupt() -> None:
+    raise KeyboardInterrupt
 
 
 @task()
