@@ -8,6 +8,7 @@ import logging
 import pytest
 
 from echomq_app.log import _WORDS, LineReport
+from echomq_app.management.arguments import report_for
 from echomq_app.runtime.events import Event
 
 
@@ -92,3 +93,29 @@ def test_a_level_that_is_off_costs_no_words(written: io.StringIO, report: LineRe
     report(Event.COMPLETED, queue="q")
 
     assert written.getvalue() == ""
+
+
+@pytest.mark.parametrize(("verbosity", "level"), [(0, "ERROR"), (1, "INFO"), (2, "DEBUG")])
+def test_without_logging_of_the_project_lines_go_to_standard_error(
+    verbosity: int, level: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logger = logging.getLogger(f"echomq.alone{verbosity}")
+    monkeypatch.setattr(logger, "propagate", False)
+
+    for _ in range(2):
+        report_for(f"alone{verbosity}", verbosity)
+
+    (handler,) = logger.handlers
+    assert isinstance(handler, logging.StreamHandler)
+    assert logging.getLevelName(logger.level) == level
+
+
+def test_the_projects_own_logging_keeps_its_handlers_and_its_level_unless_asked() -> None:
+    logger = logging.getLogger("echomq.configured")
+    assert logger.hasHandlers(), "the test runner has configured the root logger"
+
+    report_for("configured", 1)
+    assert (logger.handlers, logger.level) == ([], logging.NOTSET)
+
+    report_for("configured", 2)
+    assert (logger.handlers, logger.level) == ([], logging.DEBUG)

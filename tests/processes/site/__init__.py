@@ -1,0 +1,1 @@
+"""A small project whose workers the tests start, stop and kill."""

@@ -1,0 +1,108 @@
+"""Tasks that note each run in a list beside the queues, so that tests see who ran what."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from typing import Any
+
+from django.db import connections, transaction
+
+from echomq_app.compat import task
+from echomq_app.connections import wire
+from echomq_app.protocol import calls, replies
+from tests.processes.site.journal import JOURNAL
+
+
+def note(what: str, context: Any) -> None:
+    """``what``, job, token and process, as one line of the journal."""
+    line = f"{what} {context.job_id} {context.held.lease.token} {os.getpid()}"
+    wire().run(calls.command(JOURNAL, "RPUSH", JOURNAL, line, read=replies.number))
+
+
+@task(takes_context=True)
+def work(context: Any, seconds: float = 0.0) -> str:
+    """Works for a while, and stops when its lease is lost."""
+    note("start", context)
+    note("lost" if context.wait_lease_lost(seconds) else "end", context)
+    return "done"
+
+
+@task(takes_context=True)
+def stubborn(context: Any, seconds: float) -> None:
+    """Works on whatever happens."""
+    note("start", context)
+    threading.Event().wait(seconds)
+    note("end", context)
+
+
+@task(takes_context=True)
+async def awaited(context: Any, seconds: float) -> str:
+    """Waits in a thread of the event loop's, which an interpreter joins before it ends."""
+    await asyncio.to_thread(note, "start", context)
+    await asyncio.to_thread(threading.Event().wait, seconds)
+    await asyncio.to_thread(note, "end", context)
+    return "awaited"
+
+
+@task(takes_context=True)
+def failing(context: Any) -> None:
+    """Raises each time."""
+    note("start", context)
+    raise ValueError("no good:\nnever was")
+
+
+@task(takes_context=True)
+def reporting(context: Any) -> int:
+    """Speaks of its progress."""
+    note("start", context)
+    context.progress("half")
+    context.log("a line")
+    return int(context.attempt)
+
+
+@task
+def plain(text: str) -> str:
+    """Takes no context."""
+    return text.upper()
+
+
+@task(takes_context=True)
+def counted(context: Any, alias: str) -> None:
+    """Writes a row."""
+    with connections[alias].cursor() as cursor:
+        cursor.execute("INSERT INTO runs (job) VALUES (%s)", [context.job_id])
+
+
+@task
+def breaks_its_connection(alias: str) -> None:
+    """Leaves a connection that is of no use to anybody."""
+    connection: Any = connections[alias]
+    connection.ensure_connection()
+    connection.connection.close()
+
+
+@task
+def leaves_an_error(alias: str) -> None:
+    """Fails in the database."""
+    with connections[alias].cursor() as cursor:
+        cursor.execute("SELECT nothing FROM nowhere")
+
+
+@task
+def leaves_a_transaction_open(alias: str) -> None:
+    """Begins what nothing ends."""
+    transaction.atomic(using=alias).__enter__()
+
+
+@task
+def leaves_autocommit_off(alias: str) -> None:
+    """Begins what nothing commits."""
+    transaction.set_autocommit(False, using=alias)
+
+
+@task(takes_context=True)
+def open_connections(context: Any) -> None:
+    """Notes whether this thread's connection to the database is open when a job starts."""
+    note("open" if connections["default"].connection is not None else "closed", context)
