@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import admin
+from django.http import HttpRequest
 
 from project.shop.models import Order, OrderJob, Product
 
@@ -26,7 +27,7 @@ class OrderJobInline(admin.TabularInline):  # type: ignore[type-arg]
     can_delete = False
     readonly_fields = ["kind", "queue", "job_id"]
 
-    def has_add_permission(self, request: object, obj: object = None) -> bool:
+    def has_add_permission(self, request: HttpRequest, obj: object = None) -> bool:
         """Only placing an order makes jobs."""
         return False
 
@@ -40,3 +41,7 @@ class OrderAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     list_select_related = ["product"]
     readonly_fields = ["reference", "created", "stock_taken"]
     inlines = [OrderJobInline]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Only the shop places orders: it stores them with their jobs."""
+        return False

@@ -51,6 +51,17 @@ return [...document.querySelectorAll("body *")]
     return [e.outerHTML.slice(0, 80), (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)];
   });
 """
+BROKEN_WORDS = """
+const lines = e => {
+  const range = document.createRange();
+  range.selectNodeContents(e);
+  return new Set([...range.getClientRects()].map(line => Math.round(line.top))).size;
+};
+return [...document.querySelectorAll("body *")]
+  .filter(e => e.children.length === 0 && e.textContent.trim().match(/^[\\w#]{1,20}$/))
+  .filter(e => lines(e) > 1)
+  .map(e => e.outerHTML);
+"""
 
 
 @pytest.fixture
@@ -119,6 +130,7 @@ def test_pages_fit_and_can_be_read(
     for path in ("/", page):
         browser.get(f"http://127.0.0.1:{demo.port}{path}")
         assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+        assert browser.execute_script(BROKEN_WORDS) == []
         contrasts = browser.execute_script(CONTRASTS)
         assert contrasts
         assert [found for found in contrasts if found[1] < LEAST_CONTRAST] == []
