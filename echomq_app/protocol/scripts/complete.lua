@@ -1,7 +1,7 @@
 -- complete: finish a job that the caller still holds.
 --
 -- FLAGS    allow-oom
--- USES     clock wake lane holder place retained flow finish
+-- USES     clock whole wake lane holder place retained flow finish
 -- KEYS[1]  active      zset    emq:{q}:active
 -- KEYS[2]  row         hash    emq:{q}:job:<id>
 -- KEYS[3]  base        prefix  emq:{q}:
@@ -15,12 +15,14 @@
 -- REPLY  1           finished
 -- REPLY  0           gone: there is no such job
 -- ERROR  EMQSTALE    the caller does not hold the job
+-- ERROR  ERR         the receipt's time is not a whole number
 local active, row, base = KEYS[1], KEYS[2], KEYS[3]
-local id, token, label, mark, receipt_ms = ARGV[1], ARGV[2], ARGV[3] or '', ARGV[4], tonumber(ARGV[5] or '0')
+local id, token, label, mark, receipt_ms = ARGV[1], ARGV[2], ARGV[3] or '', ARGV[4], whole(ARGV[5] or '0', 0)
+if not receipt_ms then return redis.error_reply('ERR complete takes a receipt of whole milliseconds') end
 local job, why = finish(active, row, base, id, token, label, ARGV[6] or id)
 if why == 'gone' then return 0 end
 if not job then return refuse(why) end
-if receipt_ms and receipt_ms > 0 then
+if receipt_ms > 0 then
   local now = server_ms()
   keep_receipt(base, id, receipt_line(mark, token, now + receipt_ms, label), now + receipt_ms, now)
 end

@@ -3,7 +3,7 @@
 -- It carries no allow-oom: a full server refuses it whole, and the caller completes with a receipt instead.
 --
 -- FLAGS    none
--- USES     clock wake lane holder place retained flow finish
+-- USES     clock whole wake lane holder place retained flow finish
 -- KEYS[1]  active      zset    emq:{q}:active
 -- KEYS[2]  row         hash    emq:{q}:job:<id>
 -- KEYS[3]  base        prefix  emq:{q}:
@@ -20,9 +20,13 @@
 -- REPLY  1           finished
 -- REPLY  0           gone: there is no such job
 -- ERROR  EMQSTALE    the caller does not hold the job
+-- ERROR  ERR         a time or the limit is not a whole number
 local active, row, base = KEYS[1], KEYS[2], KEYS[3]
-local id, token, label, mark, receipt_ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
-local outcome, result_ms, limit = ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9])
+local id, token, label, mark, receipt_ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4], whole(ARGV[5], 0)
+local outcome, result_ms, limit = ARGV[7], whole(ARGV[8], 1), whole(ARGV[9], 0)
+if not receipt_ms or not result_ms or not limit then
+  return redis.error_reply('ERR complete_keep takes whole milliseconds for receipt and outcome, and a whole limit')
+end
 local job, why = finish(active, row, base, id, token, label, ARGV[6])
 if why == 'gone' then return 0 end
 if not job then return refuse(why) end

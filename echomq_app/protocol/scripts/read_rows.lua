@@ -1,13 +1,16 @@
 -- read_rows: the rows of a page, payloads and errors cut short.
 --
 -- FLAGS      no-writes
+-- USES       whole
 -- KEYS[1]    base      prefix  emq:{q}:
 -- ARGV[1]    cut       int     bytes of payload and error to answer
 -- ARGV[2..]  ids       text    the jobs
 --
 -- REPLY  [rows]      an item each: state, attempts, payload, last_error, group, worker, claimed_at, excused, lapses,
 --                    progress, payload bytes, result (the first bytes of what an ended job left); '' for what is not there
-local base, cut, ids = KEYS[1], tonumber(ARGV[1]), ARGV
+-- ERROR  ERR         the cut is not a whole number
+local base, cut, ids = KEYS[1], whole(ARGV[1], 0), ARGV
+if not cut then return redis.error_reply('ERR read_rows takes a whole number of bytes') end
 local items = {}
 for i = 2, #ids do
   local row = base .. 'job:' .. ids[i]

@@ -1,7 +1,7 @@
 -- remove: end a job's life wherever it waits, and leave a receipt.
 --
 -- FLAGS    allow-oom
--- USES     clock wake lane bury retained mark
+-- USES     clock whole wake lane bury retained mark
 -- KEYS[1]  row         hash    emq:{q}:job:<id>
 -- KEYS[2]  pending     zset    emq:{q}:pending
 -- KEYS[3]  active      zset    emq:{q}:active
@@ -17,8 +17,10 @@
 -- REPLY  1           removed
 -- REPLY  -1          gone: there is no such job, a ghost of it was cleared; or this very call has ended it before
 -- ERROR  EMQLOCK     somebody holds the job
+-- ERROR  ERR         the receipt's time is not a whole number
 local row, pending, active, schedule, dead, base = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local id, force, label, receipt_ms, did = ARGV[1], ARGV[2] == '1', ARGV[3] or '', tonumber(ARGV[4] or '0'), ARGV[5]
+local id, force, label, receipt_ms, did = ARGV[1], ARGV[2] == '1', ARGV[3] or '', whole(ARGV[4] or '0', 0), ARGV[5]
+if not receipt_ms then return redis.error_reply('ERR remove takes a receipt of whole milliseconds') end
 if label ~= '' and ended_by(base, id, label) then return -1 end
 local fields = redis.pcall('HMGET', row, 'attempts', 'group', 'payload', 'lock')
 if fields.err then fields = {} end
@@ -42,7 +44,7 @@ if did and did ~= '' and redis.pcall('GET', base .. 'de:' .. did) == id then
 end
 redis.call('DEL', row, row .. ':logs', row .. ':errors', row .. ':lock')
 if existed == 0 then return -1 end
-if receipt_ms and receipt_ms > 0 and fields[3] then
+if receipt_ms > 0 and fields[3] then
   local now = server_ms()
   local line = receipt_line(payload_mark(fields[3]), fields[1] or '0', now + receipt_ms, label)
   keep_receipt(base, id, line, now + receipt_ms, now)

@@ -19,12 +19,12 @@
 -- REPLY  scheduled   parked until the delay is over
 -- REPLY  dead        buried, the error kept
 -- ERROR  EMQSTALE    the caller does not hold the job
--- ERROR  ERR         the delay or the attempts are not whole numbers
+-- ERROR  ERR         a time or the attempts are not whole numbers
 local active, schedule, dead, row, base = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local id, token, delay_ms, max_attempts = ARGV[1], ARGV[2], whole(ARGV[3], 0), whole(ARGV[4], 0)
-local reason, label, report, keep_ms = ARGV[5], ARGV[6] or '', ARGV[7], ARGV[8]
-if not delay_ms or not max_attempts then
-  return redis.error_reply('ERR retry takes a delay in whole milliseconds and a whole number of attempts')
+local reason, label, report, keep_ms = ARGV[5], ARGV[6] or '', ARGV[7], whole(ARGV[8] or '', 1)
+if not delay_ms or not max_attempts or (report and not keep_ms) then
+  return redis.error_reply('ERR retry takes whole milliseconds for delay and reports, and a whole number of attempts')
 end
 local job, why = read_holder(row, token, label, 'retry')
 if not job then return refuse(why) end
