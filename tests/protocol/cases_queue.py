@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from echomq_app.protocol import calls
@@ -82,6 +83,12 @@ def a_job_that_is_held(scene: Scene) -> Call[Any]:
     return calls.remove(scene.keys, scene.held().job_id)
 
 
+@case("remove", "ERR")
+def a_receipt_of_a_word(scene: Scene) -> Call[Any]:
+    call = calls.remove(scene.keys, scene.enqueue())
+    return replace(call, args=(*call.args[:3], "soon"))
+
+
 @case("pause", "1")
 def a_running_queue(scene: Scene) -> Call[Any]:
     return calls.pause(scene.keys)
@@ -125,6 +132,12 @@ def a_line_of_nothing(scene: Scene) -> Call[Any]:
     return calls.add_log(scene.keys, new_id(), "one")
 
 
+@case("add_log", "ERR")
+def no_line_to_keep(scene: Scene) -> Call[Any]:
+    call = calls.add_log(scene.keys, scene.enqueue(), "one")
+    return replace(call, args=("one", "0"))
+
+
 @case("counts", "[numbers]")
 def a_queue_with_lanes(scene: Scene) -> Call[Any]:
     laned(scene)
@@ -135,6 +148,11 @@ def a_queue_with_lanes(scene: Scene) -> Call[Any]:
 @case("read_rows", "[rows]")
 def rows_of_every_sort(scene: Scene) -> Call[Any]:
     return calls.read_rows(scene.keys, [scene.enqueue(), broken(scene), receipted(scene)], 10)
+
+
+@case("read_rows", "ERR")
+def rows_cut_by_a_word(scene: Scene) -> Call[Any]:
+    return replace(calls.read_rows(scene.keys, [], 10), args=("short",))
 
 
 @case("state", "pending")

@@ -102,6 +102,20 @@ def with_another_token(scene: Scene) -> Call[Any]:
     return calls.complete(scene.keys, scene.held().job_id, 2)
 
 
+@case("complete", "ERR")
+def a_receipt_that_is_no_number(scene: Scene) -> Call[Any]:
+    held = scene.held()
+    call = calls.complete(scene.keys, held.job_id, held.token, "", RECEIPT)
+    return replace(call, args=(*call.args[:4], "soon", "r"))
+
+
+@case("complete_keep", "ERR")
+def a_bound_that_is_no_number(scene: Scene) -> Call[Any]:
+    held = scene.held()
+    call = calls.complete(scene.keys, held.job_id, held.token, "", OUTCOME)
+    return replace(call, args=(*call.args[:8], "few"))
+
+
 @case("complete_keep", "1")
 def over_the_bound(scene: Scene) -> Call[Any]:
     for _ in range(2):
