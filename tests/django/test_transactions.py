@@ -12,8 +12,11 @@ from django.db import transaction
 from django.db.transaction import atomic
 from django.test import TestCase
 
+from echomq_app.connections import queue_named
+from echomq_app.protocol.errors import EnqueueFailed
 from echomq_app.protocol.states import State
 from echomq_app.service.queue import Queue
+from tests.django.conftest import point_at
 from tests.servers.proxy import CuttingProxy
 
 if TYPE_CHECKING:
@@ -263,9 +266,22 @@ class OneDatabase(TestCase):
     site: Any
     queue: Queue
 
+    wiring: Settings
+
     @pytest.fixture(autouse=True)
-    def _shop(self, site: Any, queue: Queue) -> None:
-        self.site, self.queue = site, queue
+    def _site(self, site: Any, queue: Queue, settings: Settings) -> None:
+        self.site, self.queue, self.wiring = site, queue, settings
+
+    def test_a_capture_that_failed_does_not_haunt_the_next(self) -> None:
+        home = self.wiring.ECHOMQ["CONNECTION"]
+        point_at(self.wiring, "redis://127.0.0.1:1/0", PATIENCE=0.05)
+        with pytest.raises(EnqueueFailed), self.captureOnCommitCallbacks(execute=True):
+            self.site.add.enqueue(1)
+        point_at(self.wiring, home)
+
+        with self.captureOnCommitCallbacks(execute=True):
+            second = self.site.add.enqueue(2)
+        assert waiting(queue_named("default")) == [second.id]
 
     def test_captured_hooks_send_when_they_are_executed(self) -> None:
         with self.captureOnCommitCallbacks(execute=True):
@@ -310,7 +326,7 @@ class ManyDatabases(TestCase):
     queue: Queue
 
     @pytest.fixture(autouse=True)
-    def _shop(self, site: Any, queue: Queue) -> None:
+    def _site(self, site: Any, queue: Queue) -> None:
         self.site, self.queue = site, queue
 
     def test_jobs_wait_for_the_databases_that_the_code_opened(self) -> None:
