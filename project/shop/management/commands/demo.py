@@ -25,6 +25,8 @@ class Command(BaseCommand):
     """Start everything, say where it is, end it all together."""
 
     help = "Run the demo shop with its embedded server, two workers and a reaper."
+    # Each part checks the system at its own start.
+    requires_system_checks = ()
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until a signal (exit code 0) or until a part fails (exit code 1)."""
