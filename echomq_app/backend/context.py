@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from echomq_app.compat import TaskContext
 from echomq_app.connections import queue_named
+from echomq_app.protocol.calls import capped_error
 from echomq_app.runtime.held import Held
 from echomq_app.service.queue import Queue
 
@@ -35,12 +36,15 @@ class EchoMQContext(TaskContext):
         return self.held.lost.wait(seconds)
 
     def progress(self, text: str) -> bool:
-        """Note how far the job has come, for operators; ``False`` when the job is gone."""
-        return self._queue().progress(self.job_id, str(text))
+        """Note how far the job has come, for operators; ``False`` when the job is gone.
+
+        Text over 8 kB keeps its head and its tail, here and in the log.
+        """
+        return self._queue().progress(self.job_id, capped_error(str(text)))
 
     def log(self, line: str) -> None:
         """Append a line to the job's log, which operators read on its page."""
-        self._queue().add_log(self.job_id, str(line))
+        self._queue().add_log(self.job_id, capped_error(str(line)))
 
     def _queue(self) -> Queue:
         return queue_named(self.held.lease.queue)

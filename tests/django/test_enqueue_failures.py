@@ -203,6 +203,26 @@ def test_one_queue_that_is_broken_does_not_hold_up_the_others(
     assert len(enqueued) == 2
 
 
+def test_a_broken_queue_holds_up_no_later_jobs_of_its_transaction(
+    site: Any, engine_server: Server, queue: Queue
+) -> None:
+    engine_server.ask("SET", "emq:{mail}:pending", "text")
+    seen: list[str] = []
+
+    @atomic
+    def act() -> None:
+        site.add.using(queue_name="mail").enqueue(1)
+        transaction.on_commit(lambda: seen.append("between"))
+        seen.append(site.add.enqueue(2).id)
+
+    with pytest.raises(EnqueueFailed) as caught:
+        act()
+
+    assert [job.queue for job in caught.value.jobs] == ["mail"]
+    assert seen[1:] == ["between"]
+    assert queue.browse() == [seen[0]]
+
+
 def test_a_full_server_refuses_by_name_and_serves_what_it_has(
     site: Any, settings: Settings, fresh_server: Server
 ) -> None:

@@ -96,6 +96,29 @@ def test_progress_and_log_are_seen_while_the_task_runs(site: Any, queue: Queue) 
         worker.join()
 
 
+def test_what_a_task_reports_is_bounded_and_fit_for_any_reader(
+    site: Any, run: Any, queue: Queue, finish: Any
+) -> None:
+    site.go_on.set()
+    result = site.report_and_hold.enqueue("?" + "x" * 100_000, "y" * 100_000 + "end")
+    held: list[Any] = []
+
+    def look(task_result: Any, **_: Any) -> None:
+        held.append((queue.job(task_result.id).fields, queue.logs(task_result.id)))
+
+    task_finished.connect(look)
+    try:
+        run(result)
+    finally:
+        task_finished.disconnect(look)
+
+    ((fields, (line,)),) = held
+    assert fields["progress"].startswith(b"?xxx")
+    assert len(fields["progress"]) <= 8192
+    assert len(line) <= 8192
+    assert line.endswith("yend")
+
+
 def test_a_task_hears_that_its_lease_is_lost_and_its_outcome_is_not_settled(
     site: Any, queue: Queue
 ) -> None:

@@ -127,7 +127,7 @@ def test_a_done_job_shows_its_outcome_and_how_long_it_is_kept(queue: Queue, view
     job_id = done(queue, ended)
 
     context = context_of(viewer, job_id)
-    assert "Its outcome is kept for" in context["outlook"]
+    assert "Its outcome is kept until 20" in context["outlook"]
     assert context["task"] == "shop.tasks.send_receipt"
     facts = {fact.label: fact.text for fact in context["outcome"].facts}
     assert facts["Status"] == "successful"

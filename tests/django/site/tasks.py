@@ -80,7 +80,7 @@ def hold(context: Any) -> bool:
 
 @task(takes_context=True)
 def report_and_hold(context: Any, progress: str, line: str) -> None:
-    context.progress(progress)
+    context.progress(progress.replace("?", "\ud800"))
     context.log(line)
     seen.append("holding")
     assert go_on.wait(10)
