@@ -50,13 +50,13 @@ EMPTY: Final = {
 class JobRow:
     """A job's line. ``attempts`` is ``None`` where the row cannot be read.
 
-    ``in_s``: seconds until ``when``, below zero when it is over.
+    ``minted_at`` is ``None`` for what is no job id and so has no page. ``in_s``: seconds until ``when``, below zero when it is over.
     """
 
     job_id: str
     state: str
     task: str
-    minted_at: datetime
+    minted_at: datetime | None
     attempts: int | None
     excused: int
     lapses: int

@@ -73,7 +73,8 @@ def _done(job: JobDetails) -> str:
             "It has ended, done or removed. That is remembered until %(until)s; its outcome was "
             "not kept."
         ) % {"until": until}
-    return _("It has ended. Its outcome is kept for as long as ECHOMQ['RESULT_TTL'] says.")
+    until = clock(as_instant(job.kept_until_ms or job.receipt.until_ms))
+    return _("It has ended. Its outcome is kept until %(until)s.") % {"until": until}
 
 
 def _seconds_to(ms: int | None, job: JobDetails) -> float:

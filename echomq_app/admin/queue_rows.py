@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from echomq_app.admin.text import visible
 from echomq_app.admin.trouble import FAILURES, Trouble, trouble
 from echomq_app.conf import echomq_settings
-from echomq_app.connections import queue_named, server_bus
+from echomq_app.connections import server_bus
 from echomq_app.protocol.errors import ConnectionLost, InvalidQueueName
+from echomq_app.protocol.keyspace import valid_queue_name
 from echomq_app.service.records import QueueFacts
 
 
@@ -39,18 +40,32 @@ def queue_rows() -> tuple[list[QueueRow], Trouble | None]:
 
 
 def _read(names: list[str]) -> tuple[list[QueueRow], Trouble | None]:
-    """Ask each queue for itself; once the server is silent the others are not asked."""
+    """All queues in one pipeline; once the server is silent none is shown with numbers."""
     rows: list[QueueRow] = []
-    for index, name in enumerate(names):
-        try:
-            rows.append(QueueRow(name=name, facts=queue_named(name).facts()))
-        except InvalidQueueName as failure:
-            rows.append(QueueRow(name=visible(name), linked=False, trouble=trouble(failure)))
-        except ConnectionLost as silence:
-            return rows + _unread(names[index:]), trouble(silence)
-        except FAILURES as failure:
-            rows.append(QueueRow(name=name, trouble=trouble(failure)))
-    return rows, None
+    valid: list[str] = []
+    for name in names:
+        refused = _refused(name)
+        if refused is None:
+            valid.append(name)
+        else:
+            rows.append(refused)
+    for name, facts in zip(valid, server_bus().facts_of(valid), strict=True):
+        if isinstance(facts, ConnectionLost):
+            return _unread(names), trouble(facts)
+        if isinstance(facts, QueueFacts):
+            rows.append(QueueRow(name=name, facts=facts))
+        else:
+            rows.append(QueueRow(name=name, trouble=trouble(facts)))
+    return sorted(rows, key=lambda row: row.name), None
+
+
+def _refused(name: str) -> QueueRow | None:
+    """The row of what another program put into the list and is no queue's name."""
+    try:
+        valid_queue_name(name)
+    except InvalidQueueName as failure:
+        return QueueRow(name=visible(name), linked=False, trouble=trouble(failure))
+    return None
 
 
 def _unread(names: list[str]) -> list[QueueRow]:

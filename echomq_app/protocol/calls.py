@@ -393,7 +393,7 @@ def command(key: str, *words: Word, read: Callable[[Any], T]) -> Call[T]:
     return Call(str(words[0]).lower(), None, (key,), words, read, Repeat.SAFE)
 
 
-def read_rows(keys: QueueKeys, job_ids: Sequence[str], cut: int) -> Call[list[replies.Row]]:
-    """The rows of a page; payloads and errors cut to ``cut`` bytes."""
-    args: list[Word] = [_whole("cut", cut, 0), *(valid_job_id(job_id) for job_id in job_ids)]
+def read_rows(keys: QueueKeys, members: Sequence[str], cut: int) -> Call[list[replies.Row]]:
+    """The rows of a page, whatever its members are; payloads and errors cut to ``cut`` bytes."""
+    args: list[Word] = [_whole("cut", cut, 0), *members]
     return _scripted("read_rows", (keys.base,), args, replies.rows)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from echomq_app.protocol import calls, replies
 from echomq_app.protocol.errors import EchoMQError, ServerTooOld
-from echomq_app.protocol.keyspace import VERSION
+from echomq_app.protocol.keyspace import VERSION, QueueKeys
 from echomq_app.service import plans
+from echomq_app.service.records import QueueFacts
 from echomq_app.wire.link import Wire
 
 OLDEST_REDIS: Final = (7, 0)
@@ -39,6 +41,14 @@ class ServerBus:
     def known_queues(self) -> list[str]:
         """The queues that our producers and workers have used, sorted."""
         return self.wire.follow(plans.known_queues())
+
+    def facts_of(self, names: Sequence[str]) -> list[QueueFacts | EchoMQError]:
+        """The numbers of many queues in one pipeline; a queue's failure stands in its place."""
+        found: list[QueueFacts | EchoMQError] = []
+        asked = [calls.counts(QueueKeys(name)) for name in names]
+        for name, answer in zip(names, self.wire.answer(asked), strict=True):
+            found.append(answer.error or QueueFacts(name=name, counts=answer.unwrap()))
+        return found
 
     def join(self, queue: str) -> bool:
         """List a queue as used; ``False`` when the server refused, which stops nothing."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 from echomq_app.protocol import calls, replies
 from echomq_app.protocol.calls import Word
 from echomq_app.protocol.errors import InvalidInput
-from echomq_app.protocol.ids import JobId, is_branded, lowest_at, minted_ms, parse, window
+from echomq_app.protocol.ids import JobId, is_branded, lowest_at, minted_ms, window
 from echomq_app.protocol.keyspace import QueueKeys
 from echomq_app.protocol.states import JobSet, State
 from echomq_app.service.plans import Plan, one
@@ -21,6 +21,7 @@ SORTABLE: Final = 100_000
 LARGEST_PAGE: Final = 1000
 ROW_CUT: Final = 2048
 LOG_LINES: Final = 1000
+LONGEST_CURSOR: Final = 1024
 _EQUAL_SCORES: Final = 1000
 _TASK: Final = re.compile(rb'"task"\s*:\s*"((?:[^"\\]|\\.)*)"')
 _END: Final = JobId("")
@@ -93,7 +94,9 @@ def _cursor(member: Member, by_clock: bool) -> str:
 
 
 def _valid_cursor(cursor: str) -> str:
-    parse(cursor)
+    """Any member may end a page: another program may have put in what is no job id."""
+    if not 0 < len(cursor) <= LONGEST_CURSOR:
+        raise InvalidInput(f"a cursor is a member of the set; got {cursor!r:.60}")
     return cursor
 
 
@@ -182,6 +185,8 @@ def _follows(member: Member, score: int | None, after: JobId, request: PageReque
 def _minted_within(member: Member, request: PageRequest) -> bool:
     if request.since_ms is None and request.until_ms is None:
         return True
+    if not is_branded(member[0]):
+        return False
     ms = minted_ms(member[0])
     after_start = request.since_ms is None or ms >= request.since_ms
     return after_start and (request.until_ms is None or ms < request.until_ms)
@@ -189,12 +194,10 @@ def _minted_within(member: Member, request: PageRequest) -> bool:
 
 def _summary(job_id: JobId, score: int | None, row: replies.Row) -> JobSummary:
     receipt = replies.receipt(row.result) if row.result and row.attempts is None else None
-    minted = moment(minted_ms(job_id) if is_branded(job_id) else 0)
-    assert minted is not None
     return JobSummary(
         job_id=job_id,
         state=row.state,
-        minted_at=minted,
+        minted_at=moment(minted_ms(job_id)) if is_branded(job_id) else None,
         score_ms=score,
         task=_task(row.payload or (receipt.outcome if receipt and receipt.outcome else b"")),
         attempts=receipt.token if receipt else row.attempts,
@@ -225,6 +228,7 @@ def job(keys: QueueKeys, job_id: str) -> Plan[JobDetails]:
         calls.command(keys.logs(job_id), "LRANGE", keys.logs(job_id), -LOG_LINES, -1, read=_texts),
         calls.command(errors, "LRANGE", errors, 0, -1, read=tuple),
         calls.command(result, "GET", result, read=replies.receipt),
+        calls.command(keys.expire, "ZSCORE", keys.expire, job_id, read=_score),
         calls.is_paused(keys),
         calls.command(keys.base, "TIME", read=_time_ms),
     )
@@ -239,8 +243,9 @@ def job(keys: QueueKeys, job_id: str) -> Plan[JobDetails]:
         logs=tuple(answers[4].unwrap()),
         errors=answers[5].unwrap(),
         receipt=answers[6].unwrap(),
-        paused=answers[7].error is not None or bool(answers[7].value),
-        now_ms=answers[8].unwrap(),
+        kept_until_ms=answers[7].unwrap(),
+        paused=answers[8].error is not None or bool(answers[8].value),
+        now_ms=answers[9].unwrap(),
     )
 
 

@@ -76,7 +76,8 @@ class JobSummary:
 
     job_id: JobId
     state: str
-    minted_at: datetime
+    minted_at: datetime | None
+    """``None`` for a member that is no job id: another program has put it in."""
     score_ms: int | None
     task: str | None
     """The task's dotted path, ``None`` when the payload's head does not tell."""
@@ -116,6 +117,8 @@ class JobDetails:
     errors: tuple[bytes, ...]
     """Newest first, as JSON that the worker wrote."""
     receipt: Receipt | None
+    kept_until_ms: int | None
+    """When what is kept of an ended job is forgotten."""
     paused: bool
     now_ms: int
 

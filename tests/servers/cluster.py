@@ -47,7 +47,7 @@ class Cluster(Running):
         """A cluster client that follows redirections and retries nothing else."""
         options = {"retry": Retry(NoBackoff(), 0)} | options
         startup = [
-            ClusterNode(*node.address)  # type: ignore[no-untyped-call]
+            ClusterNode(*node.address)
             for node in self.nodes
         ]
         return RedisCluster(startup_nodes=startup, **options)

@@ -89,7 +89,7 @@ class Sentinel(Running):
         """A client of the master that asks the sentinels where it is and retries nothing."""
         places = [(LOOPBACK, watcher.port) for watcher in self.watchers]
         options = {"retry": Retry(NoBackoff(), 0)} | options
-        found: Any = redis.sentinel.Sentinel(places)  # type: ignore[no-untyped-call]
+        found: Any = redis.sentinel.Sentinel(places)
         client: redis.Redis = found.master_for(SERVICE, **options)
         return client
 

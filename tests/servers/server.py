@@ -53,7 +53,7 @@ class Server(ServerProcess, OnSocket):
 
     def ask(self, *words: str | bytes | int) -> Any:
         """Run one command on a connection of the harness; the reply as the server gave it."""
-        return self.admin.execute_command(*words)  # type: ignore[no-untyped-call]
+        return self.admin.execute_command(*words)
 
     def answers(self) -> bool:
         """True when this very process, and no other on its socket, serves requests."""

@@ -150,7 +150,7 @@ def test_blocking_reads_pushes_and_asyncio_pass(proxy: CuttingProxy, engine_serv
         async with client:
             return await client.blpop(["list"], timeout=5)
 
-    subscriber = proxy.client().pubsub()  # type: ignore[no-untyped-call]
+    subscriber = proxy.client().pubsub()
     subscriber.subscribe("news")
     engine_server.client().rpush("list", "x")
     engine_server.client().publish("news", "hello")

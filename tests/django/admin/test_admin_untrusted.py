@@ -71,10 +71,12 @@ def test_a_hostile_queue_name_is_only_text(queue: Queue, operator: Client) -> No
 
 
 def test_hostile_query_strings_are_only_text(queue: Queue, operator: Client) -> None:
-    for query in ({"after": EVIL}, {"since": EVIL}, {"order": EVIL}):
+    for query in ({"since": EVIL}, {"order": EVIL}):
         page = operator.get(address("set", "default", "pending"), query).content.decode()
         assert_only_text(page)
     assert_only_text(operator.get(address("find", "default"), {"id": EVIL}).content.decode())
+    after = operator.get(address("set", "default", "pending"), {"after": EVIL}).content.decode()
+    assert EVIL not in after
 
 
 def test_characters_that_turn_text_around_are_made_visible(queue: Queue, operator: Client) -> None:
