@@ -50,7 +50,8 @@ EMPTY: Final = {
 class JobRow:
     """A job's line. ``attempts`` is ``None`` where the row cannot be read.
 
-    ``minted_at`` is ``None`` for what is no job id and so has no page. ``in_s``: seconds until ``when``, below zero when it is over.
+    ``minted_at`` is ``None`` for what is no job id and so has no page. ``in_s``: seconds until
+    ``when``, below zero when it is over.
     """
 
     job_id: str
