@@ -50,11 +50,17 @@ def sweep(pump: Pump, bell: Bell) -> None:
 
 
 def stop_on_signals(stop: Callable[[], None], bell: Bell) -> None:
-    """TERM and INT stop; a second one leaves at once, and leases lapse."""
-    seen = 0
+    """TERM and INT stop; a second one leaves at once, and leases lapse.
 
-    def take(_: int, __: FrameType | None) -> None:
+    A process that a task forks takes signals as any other does: it is not the loop's to stop.
+    """
+    seen, ours = 0, os.getpid()
+
+    def take(number: int, _: FrameType | None) -> None:
         nonlocal seen
+        if os.getpid() != ours:
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)
         seen += 1
         if seen > 1:
             os._exit(LEFT_AT_ONCE)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 import os
+import signal
 import threading
 from typing import Any
 
@@ -66,6 +68,18 @@ def reporting(context: Any) -> int:
 def plain(text: str) -> str:
     """Takes no context."""
     return text.upper()
+
+
+@task(takes_context=True)
+def ends_its_child(context: Any) -> None:
+    """Forks, as a pool of processes does, and ends the child by the signal that drains a worker."""
+    child = multiprocessing.get_context("fork").Process(target=threading.Event().wait)
+    child.start()
+    note("start", context)
+    child.terminate()
+    child.join(20)
+    note("end" if child.exitcode == -signal.SIGTERM else f"left-{child.exitcode}", context)
+    child.kill()
 
 
 @task(takes_context=True)
