@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from echomq_app.conf import echomq_settings
 from echomq_app.connections import address, introduce, new_wire, server_bus
 from echomq_app.log import LineReport
-from echomq_app.protocol.errors import EchoMQError, FenceMismatch
+from echomq_app.protocol.errors import EchoMQError
 from echomq_app.runtime.events import Report
 from echomq_app.service.queue import Queue
 
@@ -87,11 +87,11 @@ def started(queues: Sequence[Queue]) -> dict[str, object]:
 
 
 @contextmanager
-def of_one_fence() -> Iterator[None]:
-    """Turn a server that became another one while a loop ran into the command's last sentence."""
+def last_words() -> Iterator[None]:
+    """Turn what ends a loop into the command's last sentence: its server became another one, say."""
     try:
         yield
-    except FenceMismatch as error:
+    except EchoMQError as error:
         raise CommandError(f"{address()}: {error}") from error
 
 

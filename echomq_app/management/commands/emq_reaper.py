@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.translation import gettext as _
 
 from echomq_app.management.arguments import (
-    of_one_fence,
+    last_words,
     queues_to_serve,
     report_for,
     seconds,
@@ -41,7 +41,7 @@ class Command(BaseCommand):
         stop_on_signals(pump.stop, bell)
         names = ",".join(queue.name for queue in queues)
         report(Event.STARTED, queues=names, **facts)
-        with of_one_fence():
+        with last_words():
             if options["once"]:
                 _sweep_once(pump)
             else:

@@ -13,8 +13,8 @@ from echomq_app.backend.execution import TaskRunner
 from echomq_app.conf import echomq_settings
 from echomq_app.management.arguments import (
     count,
+    last_words,
     lease,
-    of_one_fence,
     queues_to_serve,
     report_for,
     seconds,
@@ -60,7 +60,7 @@ class Command(BaseCommand):
         stop_on_signals(worker.stop, bell)
         names = ",".join(queue.name for queue in queues)
         report(Event.STARTED, name=worker.name, queues=names, slots=choice.concurrency, **facts)
-        with of_one_fence():
+        with last_words():
             serve(worker, bell)
         executor.close()
         report(Event.STOPPED, name=worker.name)
