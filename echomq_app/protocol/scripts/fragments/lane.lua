@@ -23,6 +23,11 @@ local function ring_lane(lane)
   push_wake(lane.base .. 'wake', 1)
 end
 
+-- `groups` holds the lanes that have work (decision 10): a lane leaves it with its last job.
+local function forget_idle(lane)
+  if lane.waiting < 1 and lane.running < 1 then redis.pcall('SREM', lane.base .. 'groups', lane.group) end
+end
+
 -- Written from what was read, because HINCRBY would fail half-way on a count that is no number.
 local function lane_job_stopped(lane)
   lane.running = math.max(lane.running - 1, 0)
@@ -31,6 +36,7 @@ local function lane_job_stopped(lane)
   else
     redis.call('HDEL', lane.base .. 'gactive', lane.group)
   end
+  forget_idle(lane)
 end
 
 local function lane_job_waits(lane, id)
@@ -41,4 +47,5 @@ end
 local function lane_job_left(lane, id)
   lane.waiting = lane.waiting - redis.call('ZREM', lane.key, id)
   if lane.waiting < 1 then redis.call('LREM', lane.base .. 'ring', 0, lane.group) end
+  forget_idle(lane)
 end
