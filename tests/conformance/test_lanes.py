@@ -71,6 +71,19 @@ def test_42_stalled_group(scene: Scene) -> None:
     assert scene.members("pending") == []
 
 
+def test_a_lane_is_known_while_it_has_work_and_forgotten_with_its_last_job(scene: Scene) -> None:
+    first, second = held_in_lane(scene), held_in_lane(scene, OTHER)
+    for held in (first, second):
+        scene.run(calls.release(scene.keys, held.job_id, held.token))
+    assert scene.client.smembers(scene.key("groups")) == {GROUP.encode(), OTHER.encode()}
+
+    complete(scene, claim(scene))
+    assert scene.client.smembers(scene.key("groups")) == {OTHER.encode()}
+
+    scene.queue.remove(second.job_id)
+    assert not scene.client.exists(scene.key("groups"))
+
+
 def test_lanes_survive_every_way_a_job_can_leave_and_come_back(scene: Scene) -> None:
     lane_limit(scene.client, scene.name, GROUP, 1)
     job_id = laned(scene)

@@ -49,7 +49,7 @@ KEYS: tuple[Key, ...] = (
     Key("gactive", "hash", "how many jobs of a lane run; no field at 0", "its lanes"),
     Key("glimit", "hash", "how many jobs of a lane may run", "its lanes"),
     Key("paused", "set", "lanes that are parked", "its lanes"),
-    Key("groups", "set", "lanes that have had jobs here", "its lanes"),
+    Key("groups", "set", "lanes with jobs that wait or run, as our verbs saw them", "its lanes"),
     Key("flow:outbox", "list", "what children tell parents on other queues", "until it is carried"),
     Key("de:<did>", "string", "a deduplication key: the id it stands for", "its writer's"),
     Key("", "none", "the base: never exists, names the slot and roots built keys", "none"),

@@ -29,6 +29,7 @@ WRITES = frozenset(
         "RPUSH",
         "SADD",
         "SET",
+        "SREM",
         "ZADD",
         "ZPOPMIN",
         "ZREM",
