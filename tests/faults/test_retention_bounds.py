@@ -45,10 +45,12 @@ def scene(engine_server: Server) -> Scene:
 
 
 def mixed(random_: random.Random) -> Iterator[Retention]:
-    """Nothing, receipts and outcomes; some for less than a second, most for up to an hour."""
+    """Nothing, receipts and outcomes; some for less than a second, most for over an hour."""
     while True:
         kind, brief = random_.randrange(10), random_.randrange(4) == 0
-        lasting = random_.randrange(1, BRIEF_MS) if brief else random_.randrange(60_000, HOUR_MS)
+        lasting = (
+            random_.randrange(1, BRIEF_MS) if brief else random_.randrange(HOUR_MS, 2 * HOUR_MS)
+        )
         if kind == 0:
             yield NOTHING
         elif kind < 4:
