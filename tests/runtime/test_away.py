@@ -151,6 +151,26 @@ def test_a_server_fenced_for_another_format_ends_the_worker(
         scene.worker.tick()
 
 
+def test_a_worker_reaps_a_beat_after_the_servers_return(scene: Scene, proxy: CuttingProxy) -> None:
+    scene.worker.tick()
+    (job,) = scene.enqueue()
+    scene.queue.claim_many(timedelta(minutes=1), 1, "another worker")
+    away = proxy.cut_before_request(times=100_000)
+    scene.clock.pass_(1)
+    scene.worker.tick()
+    scene.lapse(job)
+    away.left = 0
+
+    scene.clock.pass_(1.1)
+    assert scene.worker.tick() == pytest.approx(1.0)
+    after_its_return = scene.queue.state(job)
+    scene.clock.pass_(1)
+    scene.worker.tick()
+
+    assert after_its_return is State.ACTIVE
+    assert scene.ran == [job]
+
+
 def pump_of(scene: Scene, **options: Any) -> tuple[Pump, Clock, Tale]:
     clock, tale = Clock(), Tale()
     queues = scene.worker.queues
