@@ -25,11 +25,11 @@ class Line:
     redis-py connects it: address, TLS, login, database and protocol are the pool's.
     """
 
-    __slots__ = ("_poll", "_reader", "_recv", "_sendall", "connection")
+    __slots__ = ("_poll", "_reader", "_recv", "_sendall", "_sock", "connection")
 
     def __init__(self, connection: Any) -> None:
         self.connection = connection
-        sock = connection._sock
+        self._sock = sock = connection._sock
         self._sendall = sock.sendall
         self._recv = sock.recv
         self._reader = Reader(replyError=connection._parser.parse_error)
@@ -39,7 +39,7 @@ class Line:
 
     def is_quiet(self) -> bool:
         """Whether nothing waits to be read: neither a stray answer nor the end of the connection."""
-        return not self._poll(0)
+        return self.is_open and not self._poll(0)
 
     def converse(self, commands: Sequence[Command]) -> list[Any]:
         """An answer for each command: a value, the server's error, or ``Lost`` from the break on.
@@ -75,7 +75,8 @@ class Line:
 
     @property
     def is_open(self) -> bool:
-        return self.connection._sock is not None
+        """Whether the pool has not closed or replaced the socket behind the line's back."""
+        return self.connection._sock is self._sock
 
 
 class Lines:
