@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from redis.asyncio import Redis
@@ -50,9 +50,13 @@ class AwaitedWire(Wire):
         """Await the answers."""
         return self._loop.run(self.link.answer(calls))
 
+    def wait_for(self, coroutine: Coroutine[Any, Any, object]) -> object:
+        """Run something else on the wire's own loop."""
+        return self._loop.run(coroutine)
+
     def close(self) -> None:
         """Close connections and loop."""
-        self._loop.run(self.link.client.aclose())
+        self.wait_for(self.link.client.aclose())
         self._loop.close()
 
 
