@@ -52,7 +52,6 @@ BY_ID: dict[str, Callable[[Queue], Any]] = {
     "logs": lambda queue: queue.logs("nope"),
     "state": lambda queue: queue.state("nope"),
     "job": lambda queue: queue.job("nope"),
-    "page": lambda queue: queue.page(PageRequest(which=JobSet.PENDING, cursor="nope")),
 }
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from echomq_app.protocol.errors import InvalidInput, InvalidJobId
+from echomq_app.protocol.errors import InvalidInput
 from echomq_app.protocol.ids import EPOCH_MS, JobId, encode
 from echomq_app.protocol.states import JobSet
 from echomq_app.service.records import JobSummary, PageRequest
@@ -131,14 +131,29 @@ def test_a_page_of_an_empty_set_is_empty_and_the_last(scene: Scene) -> None:
     assert (page.jobs, page.next_cursor) == ((), None)
 
 
-@pytest.mark.parametrize("cursor", ["nope", "", "5000", "x." + minted(1)])
-def test_a_cursor_that_no_page_gave_is_refused(scene: Scene, cursor: str) -> None:
-    request = PageRequest(which=JobSet.SCHEDULE, cursor=cursor, by_clock=True)
+@pytest.mark.parametrize(
+    ("cursor", "sentence"),
+    [
+        ("nope", "a cursor is a time and a job id; got 'nope'"),
+        ("x." + minted(1), f"a cursor is a time and a job id; got 'x.{minted(1)}'"),
+        ("5000", "a cursor is a member of the set; got ''"),
+        ("", "a cursor is a time and a job id; got ''"),
+    ],
+)
+def test_a_cursor_that_no_page_by_clock_gave_is_refused(
+    scene: Scene, cursor: str, sentence: str
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        scene.queue.page(PageRequest(which=JobSet.SCHEDULE, cursor=cursor, by_clock=True))
 
-    with pytest.raises(InvalidInput):
-        scene.queue.page(request)
-    with pytest.raises(InvalidJobId):
-        scene.queue.page(replace(request, which=JobSet.DEAD))
+    assert str(refused.value) == sentence
+
+
+@pytest.mark.parametrize("which", SETS)
+@pytest.mark.parametrize("cursor", ["", "x" * 5000])
+def test_a_cursor_that_no_set_can_hold_is_refused(scene: Scene, which: str, cursor: str) -> None:
+    with pytest.raises(InvalidInput, match="a cursor is a member of the set; got "):
+        scene.queue.page(PageRequest(which=JobSet(which), cursor=cursor))
 
 
 def test_everything_known_of_a_job_is_read_at_once(scene: Scene) -> None:
