@@ -14,12 +14,14 @@ from echomq_app.runtime.events import Event
 from echomq_app.runtime.held import Held
 from echomq_app.runtime.outcomes import Completed, Outcome
 from echomq_app.service.queue import Queue
+from echomq_app.wire.exchange import Bus
 from echomq_app.wire.link import Wire
 from tests.eventually import eventually, stays
 from tests.runtime.scene import MINTER, new_payload
 from tests.runtime.serving import serving
 from tests.servers.cluster import Cluster
 from tests.servers.proxy import CuttingProxy
+from tests.servers.sentinel import Sentinel
 from tests.servers.server import Server
 from tests.wire.links import load_all
 
@@ -235,3 +237,18 @@ def test_a_worker_that_serves_leaves_no_thread_and_no_connection_behind(
 
     eventually(lambda: set(threading.enumerate()) <= before)
     eventually(lambda: blocked(engine_server) == 0)
+
+
+def test_a_worker_follows_its_service_to_a_new_master(sentinel: Sentinel) -> None:
+    starts = Starts()
+    client = sentinel.client(socket_timeout=1)
+    with serving(client, "q", run=starts, beat=timedelta(seconds=0.2)) as tale:
+        enqueue(Queue(Wire(sentinel.client()), "q"))
+        starts.next()
+        sentinel.master.ask("WAIT", 1, 5000)
+        sentinel.master.kill()
+        patient = Wire(sentinel.client(socket_timeout=1), Bus(patience_s=30))
+        job_id = enqueue(Queue(patient, "q"))
+
+        assert starts.next(within=30)[0] == job_id
+        eventually(lambda: tale.of(Event.COMPLETED)[1:], within=30)
