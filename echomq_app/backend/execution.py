@@ -39,7 +39,6 @@ from echomq_app.service.queue import whole_ms
 
 UNKNOWN_TASK_TRIES: Final = 60
 UNKNOWN_TASK_PAUSE: Final = timedelta(seconds=60)
-MOST_ATTEMPTS: Final = 1_000_000
 
 
 class NotJSON(TypeError):
@@ -118,7 +117,7 @@ class TaskRunner:
         result: TaskResult[Any] | None = None,
     ) -> Outcome:
         report = failure(held, error, self._now_ms())
-        most = self._most_attempts(read)
+        most = self.settings.max_attempts if read.max_attempts is None else read.max_attempts
         if isinstance(error, NotJSON):
             most = 0
         if backend is not None and result is not None and held.lease.attempt >= most:
@@ -132,12 +131,6 @@ class TaskRunner:
             delay=self.backoff(held.lease.attempt),
             max_attempts=most,
         )
-
-    def _most_attempts(self, read: TaskPayload) -> int:
-        """The payload's word, at least one, else the setting's."""
-        if read.max_attempts is None:
-            return self.settings.max_attempts
-        return min(max(1, read.max_attempts), MOST_ATTEMPTS)
 
     def backoff(self, attempt: int) -> timedelta:
         """Half to all of ``base`` doubled for each attempt so far, up to the cap."""
