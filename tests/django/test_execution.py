@@ -173,6 +173,19 @@ def test_the_signals_come_from_the_backend_that_serves_the_queue(
     assert [sender for _, sender, _, _ in told] == [EchoMQBackend, EchoMQBackend]
 
 
+def test_the_signals_come_from_the_backend_that_the_task_names(
+    site: Any, told: list[Any], settings: DjangoSettings
+) -> None:
+    settings.TASKS = {
+        "other": settings.TASKS["default"],
+        "default": {"BACKEND": "tests.django.site.backends.OwnBackend"},
+    }
+    site.add.enqueue(1)
+    work()
+
+    assert [sender.__name__ for _, sender, _, _ in told] == ["OwnBackend", "OwnBackend"]
+
+
 def test_a_receiver_that_raises_harms_no_job(site: Any, run: Any) -> None:
     def trip(**_: Any) -> None:
         raise ZeroDivisionError

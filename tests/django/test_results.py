@@ -17,7 +17,7 @@ from echomq_app.protocol.ids import JobId
 from echomq_app.protocol.payload import TaskPayload, encode
 from echomq_app.service.queue import Queue
 from echomq_app.service.records import Lease
-from tests.django.conftest import BACKEND
+from tests.django.conftest import BACKEND, IMMEDIATE
 from tests.django.work import work
 from tests.servers.server import Server
 
@@ -223,20 +223,21 @@ def test_a_result_is_found_through_an_alias_that_the_task_does_not_name(
     site: Any, settings: Settings
 ) -> None:
     settings.TASKS = {
-        "default": {"BACKEND": "some.other.Backend"},
+        "default": {"BACKEND": IMMEDIATE},
         "queue": {"BACKEND": BACKEND, "QUEUES": ["elsewhere"]},
     }
     result = site.add.using(backend="queue", queue_name="elsewhere").enqueue(1)
 
-    found = task_backends["queue"].get_result(result.id)
+    waiting = task_backends["queue"].get_result(result.id)
+    work("elsewhere")
+    done = task_backends["queue"].get_result(result.id)
 
-    assert (found.backend, found.task.backend, found.task.queue_name) == (
-        "queue",
-        "queue",
-        "elsewhere",
-    )
-    assert found == result
+    assert waiting == result
+    for found in (waiting, done):
+        place = found.backend, found.task.backend, found.task.queue_name
+        assert place == ("queue", "queue", "elsewhere")
     result.refresh()
+    assert result.return_value == 2
 
 
 def test_a_task_that_is_gone_takes_its_results_along(site: Any, queue: Queue) -> None:
