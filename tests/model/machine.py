@@ -13,12 +13,12 @@ Honest limits, modelled and not hidden:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RULE_MARKER, RuleBasedStateMachine, invariant, precondition, rule
 
 from echomq_app.protocol import calls, payload
 from echomq_app.protocol.errors import (
@@ -43,6 +43,7 @@ NAMES_OF_OTHERS = (
     "foreign_finish",
     "hand_over",
     "reap",
+    "bury",
     "collide",
     "foreign_collide",
     "restart",
@@ -50,13 +51,15 @@ NAMES_OF_OTHERS = (
 WAYS_IN = ("now", "in nothing", "in an hour", "at a past instant", "at a far instant")
 PAST, FAR = datetime(1971, 1, 1, tzinfo=UTC), datetime(2090, 1, 1, tzinfo=UTC)
 
-picks = st.integers(0, 7)
+picks = st.integers(0, 8)
 sides = st.integers(0, 1)
 crew = st.integers(0, 2)
-blows = st.tuples(st.sampled_from(Fate), st.sampled_from(NAMES_OF_OTHERS))
+fates = st.sampled_from((*Fate, Fate.LOST_REPLY))
+blows = st.tuples(fates, st.sampled_from(NAMES_OF_OTHERS))
+patience = st.sampled_from((True, True, False))
 troubles = st.one_of(
     st.just(Trouble()),
-    st.builds(Trouble, st.lists(blows, min_size=1, max_size=2).map(tuple), st.booleans()),
+    st.builds(Trouble, st.lists(blows, min_size=1, max_size=2).map(tuple), patience),
 )
 delays = st.sampled_from((timedelta(), timedelta(hours=1)))
 
@@ -131,6 +134,7 @@ class QueueMachine(RuleBasedStateMachine):
         for (job_id, raw), verdict in zip(jobs, outcome, strict=True):
             scene.check_admission(job_id, raw, verdict)
 
+    @precondition(lambda self: self.scene.truth.ghosts.keys() <= set(POOL))
     @rule(side=sides, trouble=troubles)
     def enqueue_under_a_new_id(self, side: int, trouble: Trouble) -> None:
         scene, queue = self.scene, self.scene.producers[side]
@@ -186,8 +190,10 @@ class QueueMachine(RuleBasedStateMachine):
             self.scene.foreign_claim()
 
     def handle(self, pick: int) -> Handle:
-        """A claim that some worker of ours got, and may have lost since."""
-        handle = self.scene.handles[-1 - pick % len(self.scene.handles)]
+        """A claim that some worker of ours got: one that still counts, or any, settled and lost."""
+        held = [handle for handle in self.scene.handles if handle.counts(self.scene.truth)]
+        handles = held if held and pick % 3 else self.scene.handles
+        handle = handles[-1 - pick // 3 % len(handles)]
         self.scene.subject = handle.lease.job_id
         return handle
 
@@ -322,6 +328,10 @@ class QueueMachine(RuleBasedStateMachine):
         self.scene.lapse(running if all_of_them else [known(self.scene, pick)])
 
     @rule()
+    def lapsed_jobs_come_back(self) -> None:
+        self.scene.reap()
+
+    @rule()
     def schedules_come_due(self) -> None:
         self.scene.come_due(self.scene.truth.of("schedule"))
 
@@ -409,11 +419,15 @@ class QueueMachine(RuleBasedStateMachine):
         assert not left, f"every job has ended, and {left} stayed"
 
 
-def machine_on(server: Server, tally: Tally | None = None) -> type[QueueMachine]:
-    """The machine, bound to a server."""
+def machine_on(
+    server: Server, tally: Tally | None = None, *, only: Collection[str] = ()
+) -> type[QueueMachine]:
+    """The machine, bound to a server; with ``only``, it takes no other rules than those."""
+    rules = {name for name, value in vars(QueueMachine).items() if hasattr(value, RULE_MARKER)}
+    assert rules >= set(only), f"no such rules: {set(only) - rules}"
+    dropped = rules - set(only) if only else set()
 
-    class OnServer(QueueMachine):
-        def __init__(self) -> None:
-            super().__init__(server, tally or Tally())
+    def begin(self: QueueMachine) -> None:
+        QueueMachine.__init__(self, server, tally or Tally())
 
-    return OnServer
+    return type("QueueMachine", (QueueMachine,), {"__init__": begin, **dict.fromkeys(dropped)})

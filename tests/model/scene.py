@@ -46,6 +46,12 @@ class Handle(NamedTuple):
     lease: Lease
     claim: Claim
 
+    def counts(self, truth: Truth) -> bool:
+        """Whether it is the newest claim of a living job, and not settled."""
+        life = self.claim.life
+        living = truth.lives.get(life.job_id) is life
+        return living and life.claim is self.claim and not self.claim.settled
+
 
 class Trouble(NamedTuple):
     """What a call meets: the fates of its first sendings, each with the name of who acts next."""
@@ -193,6 +199,11 @@ class Scene:
     def reap(self) -> None:
         self.lapse(self.truth.of("active"))
         self.rival.reap()
+
+    def bury(self) -> None:
+        """A worker takes the oldest job, and it fails for good."""
+        for held in self.rival_claims():
+            self.rival.retry(held, delay=timedelta(), max_attempts=0, error="beyond repair")
 
     def collide(self) -> None:
         """Another producer of ours admits a job under the id that is being talked about."""
@@ -359,12 +370,11 @@ def _spoken(act: Callable[[], Any]) -> Any:
 
 
 def plain(reply: Any) -> Any:
-    """A reply, or what the truth answers, with text for bytes and ``Refused`` for an error."""
+    """A reply, or what the truth answers, with text for bytes and the code for a refusal."""
     if isinstance(reply, Refused):
-        return reply
+        return {"code": reply.code}
     if isinstance(reply, redis.ResponseError):
-        words = str(reply).split()
-        return Refused(words[0], words[1:2] == ["parked:"])
+        return {"code": str(reply).split()[0]}
     if isinstance(reply, Sequence) and not isinstance(reply, str | bytes):
         return [plain(item) for item in reply]
     return replies.text(reply) if isinstance(reply, bytes) else reply
