@@ -6,6 +6,7 @@ from echomq_app.protocol import calls
 from echomq_app.protocol.calls import Retention
 from echomq_app.protocol.errors import InvalidInput, WrongType
 from echomq_app.protocol.replies import Beat
+from tests.protocol.lanes import GROUP, OTHER, laned
 from tests.protocol.scene import Scene, new_id
 
 
@@ -134,3 +135,38 @@ def test_a_number_out_of_range_is_refused_before_any_wire(
         beat(scene, batch=batch, size=size)
 
     assert str(refused.value) == sentence
+
+
+def groups(scene: Scene) -> set[str]:
+    return {one.decode() for one in scene.client.smembers(scene.keys.base + "groups")}
+
+
+def test_a_beat_lists_the_lanes_that_other_programs_fill(scene: Scene) -> None:
+    laned(scene, GROUP)
+    laned(scene, OTHER)
+    scene.client.delete(scene.keys.base + "ring")
+    scene.client.sadd(scene.keys.base + "paused", OTHER)
+    assert groups(scene) == set()
+
+    beat(scene, size=0)
+
+    assert groups(scene) == {OTHER}
+
+
+def test_a_beat_forgets_the_lanes_that_other_programs_emptied(scene: Scene) -> None:
+    laned(scene, GROUP)
+    beat(scene, size=0)
+    assert groups(scene) == {GROUP}
+    scene.client.delete(scene.keys.base + f"g:{GROUP}:pending")
+
+    beat(scene, size=0)
+
+    assert groups(scene) == set()
+
+
+def test_lists_of_lanes_that_cannot_be_read_stop_no_beat(scene: Scene) -> None:
+    for name in ("ring", "gactive", "paused", "groups"):
+        scene.client.set(scene.keys.base + name, "text")
+    waiting = scene.enqueue()
+
+    assert [job.job_id for job in beat(scene).jobs] == [waiting]

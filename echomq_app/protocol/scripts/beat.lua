@@ -1,7 +1,7 @@
 -- beat: a worker's whole beat: reap what lapsed, promote what is due, trim what expired, claim.
 --
 -- FLAGS    allow-oom
--- USES     clock whole wake lane waiting bury promote reap retained claim
+-- USES     clock whole wake lane waiting bury promote reap retained survey claim
 -- KEYS[1]  schedule  zset    emq:{q}:schedule
 -- KEYS[2]  pending   zset    emq:{q}:pending
 -- KEYS[3]  active    zset    emq:{q}:active
@@ -29,6 +29,7 @@ if batch > 0 then
   promoted, flat_due = promote_due(schedule, pending, base, batch, now)
   local listed, forgotten = pcall(trim_retained, base, batch, now)
   trimmed = listed and forgotten or 0
+  pcall(survey_lanes, base)
   push_wake(wake, flat_back + flat_due - size)
 end
 if size > 0 then jobs = claim_jobs(pending, active, dead, base, wake, lease_ms, size, label, now) end
