@@ -9,10 +9,13 @@ import pytest
 
 from echomq_app.protocol import payload
 from echomq_app.protocol.calls import Retention
+from echomq_app.protocol.errors import ServerFull
 from echomq_app.protocol.states import State
 from echomq_app.runtime.events import Event
 from echomq_app.runtime.held import Held
 from echomq_app.runtime.outcomes import Completed, Delayed, Failed, Outcome, Released
+from echomq_app.runtime.settling import Settle, settle_call, take_answer
+from echomq_app.wire.exchange import Answer
 from tests.eventually import eventually
 from tests.runtime.scene import Scene, failed
 from tests.servers.engines import DEFAULT, engine
@@ -257,3 +260,17 @@ def test_jobs_drain_to_empty_from_a_full_server(scene_of: SceneOf) -> None:
         scene.client.config_set("maxmemory", "0")
 
     assert sorted(done) == sorted(jobs)
+
+
+def test_a_settle_that_a_full_server_refuses_without_an_outcome_is_not_sent_for_ever(
+    scene: Scene,
+) -> None:
+    (held,) = start(scene)
+    settle = Settle(lease=held.lease, outcome=Completed())
+    call = settle_call(scene.queue, settle)
+    refused = Answer(call, None, ServerFull("OOM"), resent=False)
+
+    assert take_answer(scene.queue, settle, refused, scene.tale) is None
+
+    (told,) = scene.tale.of(Event.OUTCOME_DROPPED)
+    assert (told["job"], told["error"]) == (held.lease.job_id, "OOM")
