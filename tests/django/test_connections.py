@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import os
+import subprocess
+import sys
 import threading
 import weakref
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,6 @@ import redis
 from django.core.exceptions import ImproperlyConfigured
 from django_redis import get_redis_connection
 
-from echomq_app import connections
 from echomq_app.connections import (
     address,
     async_queue_named,
@@ -239,59 +238,21 @@ def test_a_node_of_the_settings_is_kept(settings: Settings, engine_server: Serve
     assert engine_server.ask("EXISTS", "{emq}:nodes") == 0
 
 
-def in_child(look: Callable[[], str]) -> str:
-    """What a forked child sees."""
-    receiver, sender = os.pipe()
-    child = os.fork()
-    if child == 0:
-        told = b"nothing"
-        try:
-            told = look().encode()
-        finally:
-            os.write(sender, told)
-            os._exit(0)
-    os.close(sender)
-    with os.fdopen(receiver) as answer:
-        seen = answer.read()
-    os.waitpid(child, 0)
-    return seen
+def forked(case: str, url: str) -> str:
+    """What ``tests.django.forking`` tells of a case."""
+    command = [sys.executable, "-W", "ignore", "-m", "tests.django.forking", case, url]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return (ran.stdout + ran.stderr).strip()
 
 
-def test_after_a_fork_nothing_is_shared(settings: Settings, engine_server: Server) -> None:
-    settings.ECHOMQ = {"CONNECTION": engine_server.url}
-    speaks()
-    ours = plain().client_id()
-    before = wire(), minter()
-
-    def look() -> str:
-        theirs = plain().client_id()
-        fresh = wire() is not before[0] and minter() is not before[1]
-        return f"{speaks()} {fresh} {theirs != ours}"
-
-    assert in_child(look) == "True True True"
-    assert wire() is before[0]
-    assert speaks()
+def test_after_a_fork_nothing_is_shared(engine_server: Server) -> None:
+    assert forked("after-use", engine_server.url) == (
+        "own connection True, fresh True, speaks True, parent speaks True"
+    )
 
 
-def test_a_child_of_a_process_that_was_building_can_build(
-    settings: Settings, engine_server: Server
-) -> None:
-    settings.ECHOMQ = {"CONNECTION": engine_server.url}
-    held, go_on = threading.Event(), threading.Event()
-
-    def build() -> None:
-        with connections._building:
-            held.set()
-            go_on.wait(10)
-
-    thread = threading.Thread(target=build)
-    thread.start()
-    held.wait(10)
-    try:
-        assert in_child(lambda: str(speaks())) == "True"
-    finally:
-        go_on.set()
-        thread.join()
+def test_a_child_of_a_process_that_was_building_can_build(engine_server: Server) -> None:
+    assert forked("while-building", engine_server.url) == "speaks True"
 
 
 async def enqueue_once() -> Admission:

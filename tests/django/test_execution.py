@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Iterator
@@ -261,8 +262,11 @@ def test_an_error_of_any_size_and_text_is_kept_head_and_tail(
 
 @pytest.mark.usefixtures("last_try")
 def test_text_that_utf8_cannot_hold_is_marked_in_an_error(
-    site: Any, run: Any, queue: Queue
+    site: Any, run: Any, queue: Queue, caplog: pytest.LogCaptureFixture
 ) -> None:
+    for name in ("django.tasks", "django_tasks"):
+        caplog.set_level(logging.CRITICAL, name)
+
     result = run(site.fail_with_surrogate.enqueue())
 
     assert why_dead(queue, result.id) == "tests.django.site.tasks.Declined: half ? a pair"
