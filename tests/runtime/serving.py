@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -28,6 +29,7 @@ def serving(
     *names: str,
     run: Callable[[Held], Outcome] = nothing,
     concurrency: int = 2,
+    now: Callable[[], float] = time.monotonic,
     **options: Any,
 ) -> Iterator[Tale]:
     """Serve ``names`` until the block ends; what the worker tells."""
@@ -36,7 +38,7 @@ def serving(
     wire = Wire(client, Bus(patience_s=1.0))
     choice = WorkerOptions(concurrency=concurrency, **{"lease": LEASE, **options})
     queues = [Queue(wire, name) for name in names]
-    worker = Worker(wire, queues, executor, choice, report=tale)
+    worker = Worker(wire, queues, executor, choice, report=tale, now=now)
     loop = threading.Thread(target=serve, args=(worker, bell))
     loop.start()
     try:

@@ -160,6 +160,21 @@ def test_a_scheduled_job_runs_when_it_is_due_and_not_a_beat_later(engine_server:
     assert 0.45 < at - began < 5
 
 
+def test_a_worker_that_has_nothing_to_do_after_a_job_rests(engine_server: Server) -> None:
+    starts, looks = Starts(), [0]
+
+    def now() -> float:
+        looks[0] += 1
+        return time.monotonic()
+
+    with serving(engine_server.client(), "q", run=starts, now=now, beat=LONG_BEAT) as tale:
+        enqueue(Queue(Wire(engine_server.client()), "q"))
+        eventually(lambda: tale.of(Event.COMPLETED))
+        eventually(lambda: blocked(engine_server) == 1)
+        looks[0] = 0
+        stays(lambda: looks[0] < 20, for_=0.2)
+
+
 def test_a_paused_queue_idles_and_resumes_at_once(engine_server: Server) -> None:
     queue, starts = Queue(Wire(engine_server.client()), "q"), Starts()
     queue.pause()
