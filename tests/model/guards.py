@@ -65,7 +65,7 @@ def _nobody_reads_the_receipt(patch: pytest.MonkeyPatch) -> None:
 GUARDS: Final[Mapping[str, Guard]] = {
     "token": Guard(
         replaced((" or fields[1] ~= token then return nil, 'token' end", " then return nil end")),
-        "enqueue claim lapsed_jobs_come_back foreign_claim complete retry release",
+        "enqueue claim lapsed_jobs_come_back foreign_claim complete release",
     ),
     "place, where a late settle may still find it": Guard(
         replaced(
@@ -86,7 +86,7 @@ GUARDS: Final[Mapping[str, Guard]] = {
     ),
     "label": Guard(
         replaced(("if label ~= '' and fields[2] ~= token .. ' ' .. label then", "if false then")),
-        "enqueue claim_many complete retry release",
+        "enqueue claim_many complete release lapsed_jobs_come_back",
     ),
     "settled mark": Guard(
         replaced(
@@ -95,7 +95,7 @@ GUARDS: Final[Mapping[str, Guard]] = {
                 "if false then",
             )
         ),
-        "enqueue claim_many release delay retry complete sweep schedules_come_due",
+        "enqueue claim_many release delay retry complete scheduled_jobs_come_back",
     ),
     "nonce": Guard(
         _all_payloads_look_alike, "enqueue enqueue_many enqueue_under_a_new_id foreign_enqueue"
@@ -129,11 +129,11 @@ GUARDS: Final[Mapping[str, Guard]] = {
     ),
     "excused": Guard(
         replaced(("job.attempts - job.excused >= max_attempts", "job.attempts >= max_attempts")),
-        "enqueue claim_many release retry",
+        "enqueue claim_many release retry scheduled_jobs_come_back",
     ),
     "requeue's mark": Guard(
         replaced(("if label ~= '' and fields[3] == label then", "if false then")),
-        "enqueue claim_many retry requeue",
+        "enqueue claim_many retry requeue scheduled_jobs_come_back",
     ),
     "one place": Guard(
         replaced(
@@ -158,7 +158,7 @@ GUARDS: Final[Mapping[str, Guard]] = {
     ),
     "lists of what is kept": Guard(
         replaced(("redis.pcall('ZREM', base .. 'outcomes', id)", "")),
-        "enqueue claim_many complete what_is_kept_expires sweep",
+        "enqueue claim_many complete what_is_kept_expires sweep lapsed_jobs_come_back",
     ),
     "end of a row's errors": Guard(
         replaced(("redis.pcall('PEXPIRE', errors, keep_ms)", "")), "enqueue claim_many retry"

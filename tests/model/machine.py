@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import TypeVar
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RULE_MARKER, RuleBasedStateMachine, invariant, precondition, rule
@@ -32,7 +33,7 @@ from echomq_app.protocol.errors import (
 from echomq_app.protocol.ids import Minter
 from echomq_app.protocol.states import Admission, Completion, Retried, State
 from tests.model.lossy import Fate
-from tests.model.scene import HOUR_MS, LEASE, POOL, Handle, Scene, Trouble, known, wind_up
+from tests.model.scene import HOUR_MS, LANE, LEASE, POOL, Handle, Scene, Trouble, known, wind_up
 from tests.model.truth import STATES, Life
 from tests.servers.server import Server
 
@@ -48,8 +49,10 @@ NAMES_OF_OTHERS = (
     "foreign_collide",
     "restart",
 )
-WAYS_IN = ("now", "in nothing", "in an hour", "at a past instant", "at a far instant")
+WAYS_IN = ("now", "now", "now", "in nothing", "in an hour", "at a past instant", "at a far instant")
 PAST, FAR = datetime(1971, 1, 1, tzinfo=UTC), datetime(2090, 1, 1, tzinfo=UTC)
+
+Rule = TypeVar("Rule", bound=Callable[..., None])
 
 picks = st.integers(0, 8)
 sides = st.integers(0, 1)
@@ -62,6 +65,11 @@ troubles = st.one_of(
     st.builds(Trouble, st.lists(blows, min_size=1, max_size=2).map(tuple), patience),
 )
 delays = st.sampled_from((timedelta(), timedelta(hours=1)))
+
+
+def holding(*sets: str) -> Callable[[Rule], Rule]:
+    """A rule that is worth taking when one of these sets has a member."""
+    return precondition(lambda self: any(map(self.scene.truth.of, sets)))
 
 
 @dataclass
@@ -159,6 +167,7 @@ class QueueMachine(RuleBasedStateMachine):
         else:
             self.scene.foreign_enqueue(job_id)
 
+    @holding("pending")
     @rule(worker=crew, trouble=troubles)
     def claim(self, worker: int, trouble: Trouble) -> None:
         queue, label = self.scene.workers[worker], f"worker-{self.scene.count()}"
@@ -166,6 +175,7 @@ class QueueMachine(RuleBasedStateMachine):
         if outcome is not None and not isinstance(outcome, EchoMQError):
             self.scene.keep_handles(label, [outcome])
 
+    @holding("pending")
     @rule(worker=crew, size=st.integers(1, 3), trouble=troubles)
     def claim_many(self, worker: int, size: int, trouble: Trouble) -> None:
         queue, label = self.scene.workers[worker], f"worker-{self.scene.count()}"
@@ -182,6 +192,7 @@ class QueueMachine(RuleBasedStateMachine):
         if not isinstance(outcome, EchoMQError):
             scene.keep_handles(label, (scene.lease_of(label, job) for job in outcome.jobs))
 
+    @holding("pending", f"g:{LANE}:pending")
     @rule(laned=st.booleans())
     def foreign_claim(self, laned: bool) -> None:
         if laned:
@@ -322,15 +333,24 @@ class QueueMachine(RuleBasedStateMachine):
         outcome = self.scene.attempt(queue, trouble, getattr(queue, verb))
         assert isinstance(outcome, int | ConnectionLost), outcome
 
+    @holding("active")
     @rule(pick=picks, all_of_them=st.booleans())
     def leases_lapse(self, pick: int, all_of_them: bool) -> None:
         running = self.scene.truth.of("active")
         self.scene.lapse(running if all_of_them else [known(self.scene, pick)])
 
+    @holding("active")
     @rule()
     def lapsed_jobs_come_back(self) -> None:
         self.scene.reap()
 
+    @holding("schedule")
+    @rule()
+    def scheduled_jobs_come_back(self) -> None:
+        self.scene.come_due(self.scene.truth.of("schedule"))
+        self.scene.rival.promote()
+
+    @holding("schedule")
     @rule()
     def schedules_come_due(self) -> None:
         self.scene.come_due(self.scene.truth.of("schedule"))
@@ -351,10 +371,11 @@ class QueueMachine(RuleBasedStateMachine):
         )
         assert isinstance(outcome, bool | Locked | ConnectionLost), outcome
 
+    @holding("dead")
     @rule(pick=picks, trouble=troubles)
     def requeue(self, pick: int, trouble: Trouble) -> None:
         scene, queue = self.scene, self.scene.producers[0]
-        dead = sorted(scene.truth.of("dead")) or POOL
+        dead = sorted(scene.truth.of("dead"))
         scene.subject = dead[pick % len(dead)]
         outcome = scene.attempt(queue, trouble, lambda: queue.requeue(scene.subject))
         if isinstance(outcome, EchoMQError):

@@ -129,8 +129,10 @@ class Scene:
         return View.read(self.client, self.keys)
 
     def free(self, pick: int) -> str | None:
-        """An id of the pool that has no ghost: another program's fault must be cleared first."""
+        """An id of the pool, mostly an idle one, and never one that has a ghost."""
         ids = [job_id for job_id in POOL if job_id not in self.truth.ghosts]
+        idle = [job_id for job_id in ids if job_id not in self.truth.lives]
+        ids = idle if idle and pick % 3 else ids
         return ids[pick % len(ids)] if ids else None
 
     def intent(self, job_id: str, *, again: bool) -> bytes:

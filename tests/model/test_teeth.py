@@ -12,7 +12,7 @@ from tests.model.guards import GUARDS
 from tests.model.machine import Tally, machine_on
 from tests.servers.server import Server
 
-MOST_EXAMPLES = 200
+MOST_EXAMPLES = 600
 
 
 @pytest.mark.parametrize("guard", GUARDS)
