@@ -151,14 +151,9 @@ class TaskRunner:
         return Completed(keep=self._keep(held, report.encoded()))
 
     def _keep(self, held: Held, outcome: bytes) -> Retention:
-        receipt = Retention(
-            mark=payload.mark(held.lease.payload), receipt_ms=whole_ms(self.settings.receipt_ttl)
-        )
-        if not self.settings.result_ttl:
-            return receipt
         return Retention(
-            mark=receipt.mark,
-            receipt_ms=receipt.receipt_ms,
+            mark=payload.mark(held.lease.payload),
+            receipt_ms=whole_ms(self.settings.receipt_ttl),
             outcome=outcome,
             result_ms=whole_ms(self.settings.result_ttl),
             limit=self.settings.max_results,
