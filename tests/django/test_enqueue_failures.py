@@ -110,6 +110,22 @@ def test_a_resent_schedule_keeps_its_instant(site: Any, away: Any, backend: Any)
     assert queue_named("default").job(scheduled.job_id).run_at_ms == expected
 
 
+def test_an_id_that_became_anothers_is_told_when_it_is_sent_again(
+    site: Any, away: Any, backend: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away.go()
+    with pytest.raises(EnqueueFailed) as caught:
+        site.add.enqueue(1)
+    away.come_back()
+    monkeypatch.setattr(minter(), "mint", lambda: caught.value.job_id)
+    site.add.enqueue(2)
+
+    with pytest.raises(IdCollision, match=caught.value.job_id):
+        backend.resend(caught.value)
+
+    assert queue_named("default").pending_size() == 1
+
+
 def test_what_is_sent_again_after_it_ran_does_not_run_again(
     site: Any, behind_proxy: CuttingProxy, backend: Any, settings: Settings
 ) -> None:
