@@ -25,6 +25,7 @@ class LosingCluster(Running):
         self.cluster = cluster
         self.proxies = {node.port: CuttingProxy(node.socket_path) for node in cluster.nodes}
         self._ports: dict[int, int] = {}
+        self._writers: list[asyncio.StreamWriter] = []
         self._open = ExitStack()
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
@@ -73,7 +74,7 @@ class LosingCluster(Running):
     async def _serve(self) -> None:
         async with asyncio.TaskGroup() as carrying:
             for port, proxy in self.proxies.items():
-                carry = partial(_carry_both, proxy.socket_path)
+                carry = partial(self._carry_both, proxy.socket_path)
                 server = await asyncio.start_server(carry, LOOPBACK, 0)
                 self._ports[port] = server.sockets[0].getsockname()[1]
                 carrying.create_task(self._until_over(server))
@@ -82,13 +83,15 @@ class LosingCluster(Running):
     async def _until_over(self, server: asyncio.Server) -> None:
         async with server:
             await self._over.wait()
+            for writer in self._writers:
+                writer.close()
 
-
-async def _carry_both(
-    socket_path: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-) -> None:
-    inner_reader, inner_writer = await asyncio.open_unix_connection(socket_path)
-    await asyncio.gather(_carry(reader, inner_writer), _carry(inner_reader, writer))
+    async def _carry_both(
+        self, socket_path: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        inner_reader, inner_writer = await asyncio.open_unix_connection(socket_path)
+        self._writers += [writer, inner_writer]
+        await asyncio.gather(_carry(reader, inner_writer), _carry(inner_reader, writer))
 
 
 async def _carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
