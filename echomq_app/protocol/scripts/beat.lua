@@ -1,7 +1,7 @@
 -- beat: a worker's whole beat: reap what lapsed, promote what is due, trim what expired, claim.
 --
 -- FLAGS    allow-oom
--- USES     clock whole wake lane waiting bury promote reap retained survey claim
+-- USES     clock whole wake lane waiting bury come_back retained survey claim
 -- KEYS[1]  schedule  zset    emq:{q}:schedule
 -- KEYS[2]  pending   zset    emq:{q}:pending
 -- KEYS[3]  active    zset    emq:{q}:active
@@ -25,8 +25,8 @@ local now, reaped, promoted, trimmed, jobs = server_ms(), 0, 0, 0, {}
 if batch > 0 then
   local flat_back, flat_due
   check_sets(schedule, pending, active, dead)
-  reaped, flat_back = reap_lapsed(active, pending, base, batch, now)
-  promoted, flat_due = promote_due(schedule, pending, base, batch, now)
+  reaped, flat_back = come_back(active, pending, base, batch, now, true)
+  promoted, flat_due = come_back(schedule, pending, base, batch, now, false)
   local listed, forgotten = pcall(trim_retained, base, batch, now)
   trimmed = listed and forgotten or 0
   pcall(survey_lanes, base)

@@ -1,7 +1,7 @@
 -- promote: move what is due from schedule to its waiting set.
 --
 -- FLAGS    allow-oom
--- USES     clock whole wake lane waiting bury promote
+-- USES     clock whole wake lane waiting bury come_back
 -- KEYS[1]  schedule  zset    emq:{q}:schedule
 -- KEYS[2]  pending   zset    emq:{q}:pending
 -- KEYS[3]  base      prefix  emq:{q}:
@@ -13,6 +13,6 @@
 local schedule, pending, base, wake = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local batch = whole(ARGV[1], 1)
 if not batch then return redis.error_reply('ERR promote takes a whole batch above zero') end
-local moved, flat = promote_due(schedule, pending, base, batch, server_ms())
+local moved, flat = come_back(schedule, pending, base, batch, server_ms(), false)
 push_wake(wake, flat)
 return moved

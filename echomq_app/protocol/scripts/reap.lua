@@ -1,7 +1,7 @@
 -- reap: give back the jobs whose leases lapsed.
 --
 -- FLAGS    allow-oom
--- USES     clock whole wake lane waiting bury reap
+-- USES     clock whole wake lane waiting bury come_back
 -- KEYS[1]  active    zset    emq:{q}:active
 -- KEYS[2]  pending   zset    emq:{q}:pending
 -- KEYS[3]  base      prefix  emq:{q}:
@@ -13,6 +13,6 @@
 local active, pending, base, wake = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local limit = whole(ARGV[1], 1)
 if not limit then return redis.error_reply('ERR reap takes a whole limit above zero') end
-local moved, flat = reap_lapsed(active, pending, base, limit, server_ms())
+local moved, flat = come_back(active, pending, base, limit, server_ms(), true)
 push_wake(wake, flat)
 return moved
