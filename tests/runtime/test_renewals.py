@@ -132,6 +132,21 @@ def test_the_worker_that_claims_its_own_lost_job_again_knows_the_two_runs_apart(
     assert scene.worker.running == 0
 
 
+def test_a_run_that_lost_its_lease_keeps_its_slot_until_it_ends(scene_of: SceneOf) -> None:
+    scene = scene_of(concurrency=2)
+    (job,) = scene.enqueue()
+    scene.worker.tick()
+    scene.lapse(job)
+    scene.queue.reap()
+    scene.worker.tick({scene.keys.wake})
+    scene.enqueue()
+
+    scene.worker.tick({scene.keys.wake})
+
+    assert scene.ran == [job, job]
+    assert scene.worker.free == 0
+
+
 def test_a_lease_that_lapsed_but_nobody_took_is_renewed(scene: Scene) -> None:
     (job,) = scene.enqueue()
     scene.worker.tick()
