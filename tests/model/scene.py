@@ -356,7 +356,7 @@ def wind_up(scene: Scene) -> None:
     scene.expire(list(truth.retained.kept))
     queue.trim()
     scene.let_subkeys_expire()
-    queue.claim_many(LEASE, 1, "the last look")
+    queue.wire.run(calls.beat(scene.keys, batch=100, lease=HOUR_MS, size=1, label="the last beat"))
 
 
 def _twin() -> Minter:
