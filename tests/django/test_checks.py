@@ -181,6 +181,18 @@ def test_an_embedded_server_without_its_program_is_e008(settings: Settings, tmp_
     assert f"{tmp_path / 'none'} does not exist" in the_one("E008").msg
 
 
+def test_an_embedded_server_whose_socket_others_can_reach_is_e008(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    settings.DEBUG = True
+    settings.ECHOMQ = {"CONNECTION": "embedded", "EMBEDDED": {"FOLDER": tmp_path / ("x" * 100)}}
+    socket_path = Path(embedded_server().url.removeprefix("unix://"))
+    socket_path.parent.mkdir(mode=0o777, parents=True)
+
+    assert "others may enter it" in the_one("E008").msg
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
