@@ -17,6 +17,8 @@ from echomq_app.protocol.errors import EnqueueFailed
 from echomq_app.protocol.states import State
 from echomq_app.service.queue import Queue
 from tests.django.conftest import point_at
+from tests.django.work import work
+from tests.servers.cluster import Cluster
 from tests.servers.proxy import CuttingProxy
 
 if TYPE_CHECKING:
@@ -171,6 +173,21 @@ def test_all_jobs_of_a_transaction_take_one_round_trip(
     assert behind_proxy.round_trips == 1
     assert [words[0] for words in behind_proxy.commands] == [b"EVALSHA"] * 2
     assert waiting(queue) == ids
+
+
+def test_jobs_of_queues_in_different_slots_go_out_on_commit(
+    site: Any, settings: Settings, cluster: Cluster
+) -> None:
+    point_at(settings, cluster.url, PATIENCE=5)
+    names = ("default", "mail")
+    assert len({cluster.owner(cluster.slot(f"{{{name}}}")).port for name in names}) == 2
+
+    with atomic():
+        results = [site.add.using(queue_name=name).enqueue(1) for name in names for _ in range(3)]
+
+    assert [queue_named(name).pending_size() for name in names] == [3, 3]
+    work(*names, threads=2)
+    assert [site.add.get_result(one.id).return_value for one in results] == [2] * 6
 
 
 def test_hundreds_of_jobs_go_out_together(site: Any, queue: Queue) -> None:
