@@ -53,7 +53,7 @@ def reader(site: Any) -> Iterator[dict[str, Any]]:
 def test_the_page_on_enqueueing_works_block_by_block(
     reader: dict[str, Any], backend: Any, capsys: pytest.CaptureFixture[str], engine_server: Server
 ) -> None:
-    _, send, view, look = blocks("enqueue")
+    _, send, view, look, *_ = blocks("enqueue")
     (foreign,) = blocks("enqueue", "json")
 
     exec(send, reader)
@@ -77,7 +77,7 @@ def test_the_page_on_enqueueing_works_block_by_block(
 def test_the_page_on_transactions_works_block_by_block(
     reader: dict[str, Any], queue: Queue, settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store, fail, at_once, case = blocks("transactions")
+    store, fail, at_once, case, *_ = blocks("transactions")
     home = settings.ECHOMQ["CONNECTION"]
 
     exec(store, reader)
