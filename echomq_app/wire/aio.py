@@ -44,7 +44,7 @@ class AsyncWire:
         taken: Any = None
         try:
             while True:
-                taken = await self._take(steps.send(taken))
+                taken = await _heeding_cancellation(self._take(steps.send(taken)))
         except StopIteration as end:
             answers: list[Answer[Any]] = end.value
             return answers
@@ -130,7 +130,7 @@ async def _converse(connection: Any, commands: list[Command], *, asking: bool) -
     replies: list[Any] = []
     sent = [word for command in commands for word in (("ASKING",), command)] if asking else commands
     try:
-        await connection.send_packed_command(connection.pack_commands(sent))
+        await _heeding_cancellation(connection.send_packed_command(connection.pack_commands(sent)))
         for _ in sent:
             replies.append(await _read_reply(connection))
     except BROKEN as cause:
@@ -140,6 +140,19 @@ async def _converse(connection: Any, commands: list[Command], *, asking: bool) -
         await connection.disconnect(nowait=True)
         raise
     return replies[1::2] if asking else replies
+
+
+async def _heeding_cancellation(act: Awaitable[T]) -> T:
+    """Await something of redis-py's; a cancellation that it swallowed is raised after it.
+
+    It sends under ``asyncio.wait_for``, which in Python 3.11 loses one that comes as the send ends.
+    """
+    task = asyncio.current_task()
+    before = task.cancelling() if task else 0
+    result = await act
+    if task and task.cancelling() > before:
+        raise asyncio.CancelledError
+    return result
 
 
 async def _read_reply(connection: Any) -> Any:
