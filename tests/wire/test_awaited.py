@@ -24,6 +24,7 @@ from tests.servers.server import Server
 from tests.servers.traps import named
 
 KEYS = QueueKeys("q")
+LONG_S = 10.0
 Client = redis.asyncio.Redis | redis.asyncio.RedisCluster
 
 
@@ -190,6 +191,25 @@ def test_calls_cancelled_at_any_moment_never_cross_a_reply(proxy: CuttingProxy) 
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
                 await answers_are_straight(wire, rounds=2)
+
+    asyncio.run(main())
+
+
+def test_a_cancellation_is_heard_at_whatever_moment_it_comes(proxy: CuttingProxy) -> None:
+    async def main() -> None:
+        async with wire_on(proxy.async_client(socket_timeout=LONG_S)) as wire:
+            for number in range(60):
+                await wire.run(echo("before"))
+                hold = proxy.hold_reply(lambda words: words[-1] == b"held")
+                task = asyncio.create_task(wire.run(echo("held")))
+                for _ in range(number // 4):
+                    await asyncio.sleep(0)
+                task.cancel()
+                done, _ = await asyncio.wait([task], timeout=LONG_S / 2)
+                assert done, "the cancelled task went on waiting for its reply"
+                assert task.cancelled()
+                hold.release()
+                proxy.reset()
 
     asyncio.run(main())
 
