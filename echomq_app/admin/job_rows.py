@@ -16,11 +16,12 @@ from echomq_app.service.records import JobSummary, Page
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
-    """What a set's table shows besides id, state, task, mint time, attempts and size."""
+    """What a set's table shows besides id, state, task, mint time and attempts."""
 
     when: Any = ""
     worker: bool = False
     error: bool = False
+    payload: bool = True
 
 
 COLUMNS: Final = {
@@ -28,7 +29,7 @@ COLUMNS: Final = {
     JobSet.ACTIVE: Columns(when=_("Lease ends"), worker=True),
     JobSet.SCHEDULE: Columns(when=_("Runs at"), error=True),
     JobSet.DEAD: Columns(error=True),
-    JobSet.DONE: Columns(worker=True),
+    JobSet.DONE: Columns(worker=True, payload=False),
 }
 TITLES: Final = {
     JobSet.PENDING: _("Pending jobs"),

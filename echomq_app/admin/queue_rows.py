@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from echomq_app.admin.text import visible
 from echomq_app.admin.trouble import FAILURES, Trouble, trouble
 from echomq_app.conf import echomq_settings
-from echomq_app.connections import server_bus
+from echomq_app.connections import address, server_bus
 from echomq_app.protocol.errors import ConnectionLost, InvalidQueueName
 from echomq_app.protocol.keyspace import valid_queue_name
 from echomq_app.service.records import QueueFacts
@@ -66,6 +66,14 @@ def _refused(name: str) -> QueueRow | None:
     except InvalidQueueName as failure:
         return QueueRow(name=visible(name), linked=False, trouble=trouble(failure))
     return None
+
+
+def server_address() -> str:
+    """Where the queues live, without secrets; empty while the settings cannot be used."""
+    try:
+        return address()
+    except FAILURES:
+        return ""
 
 
 def _unread(names: list[str]) -> list[QueueRow]:

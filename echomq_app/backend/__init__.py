@@ -82,20 +82,7 @@ class EchoMQBackend(BaseTaskBackend):
 
     def _pack(self, task: Task[..., Any], args: Any, kwargs: Any) -> Parcel:
         job_id = minter().mint()
-        result: TaskResult[Any] = TaskResult(
-            task=task,
-            id=job_id,
-            status=TaskResultStatus.READY,
-            enqueued_at=instant(minted_ms(job_id)),
-            started_at=None,
-            finished_at=None,
-            last_attempted_at=None,
-            args=args,
-            kwargs=kwargs,
-            backend=self.alias,
-            errors=[],
-            worker_ids=[],
-        )
+        result = self._result(task, job_id, args, kwargs)
         raw = payload.encode(
             payload.TaskPayload(
                 task=task.module_path,
@@ -107,6 +94,25 @@ class EchoMQBackend(BaseTaskBackend):
         )
         job = UnsentJob(task.queue_name, job_id, raw, _run_at_ms(task.run_after))
         return Parcel(job=job, result=result, tell=self._tell)
+
+    def _result(self, task: Task[..., Any], job_id: str, args: Any, kwargs: Any) -> TaskResult[Any]:
+        try:
+            return TaskResult(
+                task=task,
+                id=job_id,
+                status=TaskResultStatus.READY,
+                enqueued_at=instant(minted_ms(job_id)),
+                started_at=None,
+                finished_at=None,
+                last_attempted_at=None,
+                args=args,
+                kwargs=kwargs,
+                backend=self.alias,
+                errors=[],
+                worker_ids=[],
+            )
+        except TypeError as error:
+            raise payload.not_json(task.module_path, error) from error
 
     def _tell(self, result: TaskResult[Any]) -> None:
         task_enqueued.send_robust(type(self), task_result=result)

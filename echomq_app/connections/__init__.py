@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
 import threading
 import time
@@ -15,8 +16,8 @@ from urllib.parse import quote
 from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
 
-from echomq_app.conf import EMBEDDED, Settings, echomq_settings
-from echomq_app.connections import clients
+from echomq_app.conf import EMBEDDED, TEST_FOLDER, Settings, echomq_settings
+from echomq_app.connections import clients, shared
 from echomq_app.protocol.errors import EchoMQError, ServerUnavailable
 from echomq_app.protocol.ids import Minter
 from echomq_app.runtime.embedded import EmbeddedServer
@@ -100,7 +101,10 @@ def _client() -> tuple[clients.Client, Callable[[], object] | None]:
     connection = connection_named()
     if connection == EMBEDDED:
         server = embedded_server()
-        return clients.client_from_url(server.ensure()), server.ensure
+        url = server.ensure()
+        if server.folder.name == TEST_FOLDER:
+            atexit.register(server.stop)
+        return clients.client_from_url(url), server.ensure
     if clients.is_url(connection):
         return clients.client_from_url(connection), None
     client = _alias_client(connection)
@@ -205,7 +209,8 @@ def address() -> str:
         return embedded_server().url
     if clients.is_url(connection):
         return clients.redacted(connection)
-    return f"CACHES[{connection!r}]"
+    place = shared.location(connection)
+    return f"CACHES[{connection!r}] ({place})" if place else f"CACHES[{connection!r}]"
 
 
 def forget() -> None:

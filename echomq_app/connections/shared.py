@@ -18,16 +18,30 @@ _REDIS_BACKENDS = (_DJANGO_REDIS, "django.core.cache.backends.redis.")
 def alias_places(alias: str) -> frozenset[Place]:
     """Where a django-redis alias lives; ``ImproperlyConfigured`` when it is none or not readable."""
     config = settings.CACHES.get(alias)
-    if config is None or not _backend(config).startswith(_DJANGO_REDIS):
+    if config is None:
         have = [k for k, v in settings.CACHES.items() if _backend(v).startswith(_DJANGO_REDIS)]
         raise ImproperlyConfigured(
-            f'ECHOMQ["CONNECTION"] is {alias!r}, which is no django-redis alias in CACHES; there '
-            f"{'are ' + ', '.join(have) if have else 'is none'}."
+            f'ECHOMQ["CONNECTION"] is {alias!r}, which is neither a URL (scheme://...) nor an alias in '
+            f"CACHES; its django-redis aliases: {', '.join(have) or 'none'}."
+        )
+    if not _backend(config).startswith(_DJANGO_REDIS):
+        raise ImproperlyConfigured(
+            f'ECHOMQ["CONNECTION"] is {alias!r}, and CACHES[{alias!r}] is a {_backend(config)}; the '
+            "queues need a django_redis.cache.RedisCache."
         )
     try:
         return _places(config)
     except ImproperlyConfigured as error:
         raise ImproperlyConfigured(f"CACHES[{alias!r}]: {error}") from error
+
+
+def location(alias: str) -> str:
+    """An alias's address without secrets; empty when it cannot be read."""
+    try:
+        places = sorted(alias_places(alias))
+    except ImproperlyConfigured:
+        return ""
+    return ", ".join(f"{server} database {database}" for server, database in places)
 
 
 def caches_beside(connection: str) -> list[str]:

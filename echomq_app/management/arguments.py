@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import logging
 import re
 import sys
@@ -18,7 +19,7 @@ from echomq_app.conf import echomq_settings
 from echomq_app.connections import address, introduce, new_wire, server_bus
 from echomq_app.log import LineReport
 from echomq_app.protocol.errors import EchoMQError
-from echomq_app.runtime.events import Report
+from echomq_app.runtime.events import Event, Report
 from echomq_app.service.queue import Queue
 
 _SPAN: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)?")
@@ -70,20 +71,26 @@ def queues_to_serve(names: Sequence[str] | None) -> list[Queue]:
         raise CommandError(str(error)) from error
 
 
-def started(queues: Sequence[Queue]) -> dict[str, object]:
+def started(queues: Sequence[Queue], report: Report) -> dict[str, object]:
     """Check the server, list the queues, and say where they live; ``CommandError`` when that fails."""
     try:
         server = server_bus().check_server()
     except EchoMQError as error:
         raise CommandError(f"{address()}: {error}") from error
     for queue in queues:
+        _tell_stranger(queue.name, report)
         introduce(queue.name)
     if server.may_evict:
-        logging.getLogger("echomq").warning(
-            "maxmemory-policy is %s: a full server would throw jobs away; set it to noeviction",
-            server.maxmemory_policy,
-        )
+        report(Event.MAY_EVICT, policy=server.maxmemory_policy, want="noeviction")
     return {"server": f"{server.engine}-{server.version}", "at": address()}
+
+
+def _tell_stranger(name: str, report: Report) -> None:
+    """A queue that no setting names may be another program's, or a slip of the keyboard."""
+    known = echomq_settings().queues
+    if known and name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        report(Event.QUEUE_UNNAMED, queue=name, **({"near": near[0]} if near else {}))
 
 
 @contextmanager

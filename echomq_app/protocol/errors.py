@@ -30,8 +30,11 @@ class PayloadTooLarge(InvalidInput):
     """The encoded payload is over the configured limit."""
 
 
-class InvalidPayload(InvalidInput):
-    """The payload is not the JSON object of a Django task (decision 15)."""
+class InvalidPayload(InvalidInput, TypeError):
+    """The payload is not the JSON object of a Django task (decision 15).
+
+    Also a ``TypeError``: that is what ``django.tasks`` promises for arguments that are not JSON.
+    """
 
 
 class ServerRefusal(EchoMQError):
@@ -137,6 +140,7 @@ class EnqueueFailed(EchoMQError):
     def __init__(self, jobs: Sequence[UnsentJob], why: str) -> None:
         first = jobs[0]
         others = f" and {len(jobs) - 1} more" if len(jobs) > 1 else ""
+        why = why.rstrip(".")
         super().__init__(
             f"job {first.job_id} on queue {first.queue!r}{others} may not have been enqueued: {why}. "
             "Send the same ids and payloads again: what was admitted already is not admitted twice"

@@ -35,6 +35,14 @@ def new_nonce() -> str:
     return secrets.token_urlsafe(9)
 
 
+def not_json(task: str, why: Exception) -> InvalidPayload:
+    """The failure of an enqueue whose arguments JSON cannot hold."""
+    return InvalidPayload(
+        f"the arguments of {task} are not JSON: {why}. Pass ids, numbers, text, lists and dicts, and read "
+        "the objects inside the task"
+    )
+
+
 def encode(payload: TaskPayload, *, limit: int | None = None) -> bytes:
     """UTF-8 JSON with a fresh nonce in ``meta``; ``PayloadTooLarge`` over ``limit`` bytes.
 
@@ -56,10 +64,7 @@ def encode(payload: TaskPayload, *, limit: int | None = None) -> bytes:
     try:
         raw = _encode(body).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidPayload(
-            f"the arguments of {payload.task} are not JSON: {error}. Pass ids, numbers, text, lists and "
-            "dicts, and read the objects inside the task"
-        ) from error
+        raise not_json(payload.task, error) from error
     if limit is not None and len(raw) > limit:
         raise PayloadTooLarge(
             f"the payload of {payload.task} is {len(raw)} bytes and the limit is {limit}: store the data and "

@@ -10,6 +10,8 @@ class Event(StrEnum):
     """The name of something that a loop tells."""
 
     STARTED = "started"
+    QUEUE_UNNAMED = "queue_unnamed"
+    MAY_EVICT = "may_evict"
     CLAIMED = "claimed"
     COMPLETED = "completed"
     RETRIED = "retried"

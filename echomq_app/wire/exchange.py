@@ -242,7 +242,7 @@ class _Exchange:
             return True
         for index in self.waiting:
             sentence = (
-                f"no server answered {self.calls[index].verb} within {self.bus.patience_s:g} s"
+                f"no server answered {self.calls[index].verb!r} within {self.bus.patience_s:g} s"
             )
             kind = errors.ConnectionLost if index in self._resent else errors.ServerUnavailable
             self._fail(index, kind(f"{sentence}: {self._why}" if self._why else sentence))

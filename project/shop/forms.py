@@ -18,9 +18,14 @@ class OrderForm(forms.ModelForm):  # type: ignore[type-arg]
         model = Order
         fields = ["product", "quantity", "email"]
         widgets = {
-            "quantity": forms.NumberInput(attrs={"min": 1, "max": MOST_PER_ORDER}),
+            "quantity": forms.NumberInput(attrs={"max": MOST_PER_ORDER}),
             "email": forms.EmailInput(attrs={"autocomplete": "email"}),
         }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # The field writes its own minimum of zero over the widget's.
+        self.fields["quantity"].widget.attrs["min"] = 1
 
     def clean(self) -> dict[str, Any] | None:
         """Hold the quantity against the stock; the stock job takes it later and checks again."""

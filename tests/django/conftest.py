@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from django.core import mail
 
 from echomq_app.compat import HAS_BUILTIN_TASKS, TaskResult, task_backends, task_enqueued
 from echomq_app.connections import queue_named
@@ -27,6 +28,13 @@ IMMEDIATE = (
     else "django_tasks.backends.immediate.ImmediateBackend"
 )
 BACKEND = "echomq_app.backend.EchoMQBackend"
+
+
+@pytest.fixture
+def in_production(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a site runs whose DEBUG is off and whom no test runner has prepared."""
+    monkeypatch.delattr(mail, "outbox")
+    settings.DEBUG = False
 
 
 def point_at(settings: Settings, url: str, **more: Any) -> None:

@@ -78,11 +78,20 @@ def test_a_wrong_value_is_e003(settings: Settings) -> None:
     assert message.hint == "Set it to a whole number from 1."
 
 
+@pytest.mark.usefixtures("in_production")
 def test_no_connection_and_no_debug_is_e004(settings: Settings) -> None:
     settings.ECHOMQ = {}
-    settings.DEBUG = False
 
     assert "embedded" in str(the_one("E004").hint)
+
+
+def test_a_project_under_test_runs_its_embedded_server_without_a_word(settings: Settings) -> None:
+    settings.DEBUG = False
+    settings.ECHOMQ = {}
+
+    assert told() == []
+    settings.ECHOMQ = {"CONNECTION": "embedded"}
+    assert told() == []
 
 
 def test_no_connection_while_debugging_is_the_embedded_server(settings: Settings) -> None:
@@ -95,7 +104,10 @@ def test_no_connection_while_debugging_is_the_embedded_server(settings: Settings
 @pytest.mark.parametrize(
     ("connection", "sentence"),
     [
-        ("queue", "is 'queue', which is no django-redis alias in CACHES; there is none"),
+        (
+            "queue",
+            "neither a URL (scheme://...) nor an alias in CACHES; its django-redis aliases: none",
+        ),
         ("http://host", "has the scheme 'http'; use one of redis, rediss, unix, redis+cluster"),
         ("redis://host:port/0", "cannot be read: a port is no whole number"),
         ("redis://:pass/word@host/0", "cannot be read: a port is no whole number; in a password"),
@@ -132,7 +144,8 @@ def test_an_alias_of_another_backend_is_e005_and_names_those_there_are(settings:
     settings.ECHOMQ = {"CONNECTION": "core"}
 
     assert the_one("E005").msg.endswith(
-        "is 'core', which is no django-redis alias in CACHES; there are queue."
+        "and CACHES['core'] is a django.core.cache.backends.redis.RedisCache; the queues need a "
+        "django_redis.cache.RedisCache."
     )
 
 
@@ -210,16 +223,16 @@ def test_wrong_options_are_e009(settings: Settings, options: dict[Any, Any], sen
     assert sentence in message.msg
 
 
+@pytest.mark.usefixtures("in_production")
 def test_the_embedded_server_without_debug_is_w001(settings: Settings) -> None:
-    settings.DEBUG = False
     settings.ECHOMQ = {"CONNECTION": "embedded"}
 
     assert the_one("W001").msg == "The queues live in the embedded server and DEBUG is False."
 
 
+@pytest.mark.usefixtures("in_production")
 def test_the_command_fails_for_an_error(settings: Settings) -> None:
     settings.ECHOMQ = {}
-    settings.DEBUG = False
 
     with pytest.raises(SystemCheckError, match=r"echomq\.E004"):
         call_command("check")

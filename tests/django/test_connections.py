@@ -113,9 +113,9 @@ def test_an_alias_of_many_servers_is_refused(settings: Settings, engine_server: 
         wire()
 
 
+@pytest.mark.usefixtures("in_production")
 def test_no_connection_without_debug_is_refused_at_its_first_use(settings: Settings) -> None:
     settings.ECHOMQ = {}
-    settings.DEBUG = False
 
     with pytest.raises(ImproperlyConfigured, match=r'ECHOMQ\["CONNECTION"\] is missing and DEBUG'):
         wire()
@@ -327,7 +327,7 @@ def test_a_sentinel_alias_carries_jobs_and_is_not_awaited(
     ("connection", "shown"),
     [
         ("redis://me:secret@127.0.0.1:1/0?password=secret", "redis://me:***@127.0.0.1:1/0"),
-        ("queue", "CACHES['queue']"),
+        ("queue", "CACHES['queue'] (127.0.0.1:1 database 0)"),
     ],
 )
 def test_the_address_has_no_secret(settings: Settings, connection: str, shown: str) -> None:

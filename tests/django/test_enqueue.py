@@ -179,11 +179,11 @@ def test_a_payload_over_the_limit_is_refused_at_once(
 
 
 @pytest.mark.django_db
+@pytest.mark.usefixtures("in_production")
 def test_a_site_without_a_connection_is_told_before_the_commit(
     site: Any, settings: Settings
 ) -> None:
     settings.ECHOMQ = {}
-    settings.DEBUG = False
 
     with pytest.raises(ImproperlyConfigured, match="CONNECTION"):
         site.add.enqueue(1)

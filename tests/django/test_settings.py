@@ -176,6 +176,7 @@ def test_the_queues_are_those_of_the_setting_and_of_our_backends(settings: Djang
     assert echomq_settings().queues == ("seen", "mail", "stock", "default")
 
 
+@pytest.mark.usefixtures("in_production")
 def test_the_embedded_folder_is_in_the_project_unless_named(
     settings: DjangoSettings, tmp_path: Path
 ) -> None:
@@ -186,4 +187,17 @@ def test_the_embedded_folder_is_in_the_project_unless_named(
     settings.ECHOMQ = {"CONNECTION": "embedded", "EMBEDDED": {"FOLDER": str(tmp_path / "here")}}
 
     assert by_default == tmp_path / ".state" / "valkey"
+    assert embedded_server().folder == tmp_path / "here"
+
+
+def test_a_project_under_test_has_a_server_of_its_own_unless_it_names_one(
+    settings: DjangoSettings, tmp_path: Path
+) -> None:
+    settings.BASE_DIR = tmp_path
+    settings.ECHOMQ = {"CONNECTION": "embedded"}
+    by_default = embedded_server().folder
+
+    settings.ECHOMQ = {"CONNECTION": "embedded", "EMBEDDED": {"FOLDER": str(tmp_path / "here")}}
+
+    assert by_default == tmp_path / ".state" / "test-valkey"
     assert embedded_server().folder == tmp_path / "here"

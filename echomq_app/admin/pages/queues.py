@@ -9,7 +9,7 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
 from echomq_app.admin.pages.frame import framed
-from echomq_app.admin.queue_rows import queue_rows
+from echomq_app.admin.queue_rows import queue_rows, server_address
 from echomq_app.protocol.errors import InvalidQueueName
 from echomq_app.protocol.keyspace import valid_queue_name
 from echomq_app.protocol.states import JobSet
@@ -18,7 +18,16 @@ from echomq_app.protocol.states import JobSet
 def show_queues(request: HttpRequest, site: AdminSite) -> HttpResponse:
     """Every known queue with its numbers; the page stands whatever fails."""
     rows, trouble = queue_rows()
-    return framed(request, site, "queues.html", title=_("Queues"), rows=rows, trouble=trouble)
+    return framed(
+        request,
+        site,
+        "queues.html",
+        title=_("Queues"),
+        rows=rows,
+        trouble=trouble,
+        laned=any(row.facts and row.facts.counts.laned for row in rows),
+        server=server_address(),
+    )
 
 
 def open_logged_queue(request: HttpRequest, site: AdminSite, object_id: str) -> HttpResponse:

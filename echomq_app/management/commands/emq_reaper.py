@@ -35,7 +35,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         queues = queues_to_serve(options["queues"])
         report = report_for("reaper", options["verbosity"])
-        facts = started(queues)
+        facts = started(queues, report)
         pump = Pump(queues[0].wire, queues, beat=options["beat"], report=report)
         bell = Bell()
         stop_on_signals(pump.stop, bell)

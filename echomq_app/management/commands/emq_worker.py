@@ -45,7 +45,7 @@ class Command(BaseCommand):
         registry.discover()
         queues = queues_to_serve(options["queues"])
         report = report_for("worker", options["verbosity"])
-        facts = started(queues)
+        facts = started(queues, report)
         choice = WorkerOptions(
             concurrency=options["concurrency"],
             lease=options["lease"] or settings.lease,
