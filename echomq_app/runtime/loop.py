@@ -6,9 +6,10 @@ import logging
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from types import FrameType
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from echomq_app.protocol import calls, replies
 from echomq_app.runtime.pump import Pump
@@ -18,6 +19,12 @@ from echomq_app.wire.parking import Parking
 
 LEFT_AT_ONCE: Final = 130
 """Exit code after a second signal."""
+
+
+_DEFAULTS: Final[dict[signal.Signals, Any]] = {
+    signal.SIGTERM: signal.SIG_DFL,
+    signal.SIGINT: signal.default_int_handler,
+}
 
 
 def serve(worker: Worker, bell: Bell) -> None:
@@ -52,23 +59,43 @@ def sweep(pump: Pump, bell: Bell) -> None:
 def stop_on_signals(stop: Callable[[], None], bell: Bell) -> None:
     """TERM and INT stop; a second one leaves at once, and leases lapse.
 
-    A process that a task forks takes signals as any other does: it is not the loop's to stop.
+    Processes that a task forks take these signals as any other does.
     """
-    seen, ours = 0, os.getpid()
+    seen = 0
 
-    def take(number: int, _: FrameType | None) -> None:
+    def take(_: int, __: FrameType | None) -> None:
         nonlocal seen
-        if os.getpid() != ours:
-            signal.signal(number, signal.SIG_DFL)
-            signal.raise_signal(number)
         seen += 1
         if seen > 1:
             os._exit(LEFT_AT_ONCE)
         stop()
         bell.ring()
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in _DEFAULTS:
         signal.signal(number, take)
+    if hasattr(os, "register_at_fork"):
+        _restore_in_forks()
+
+
+def _restore_in_forks() -> None:
+    """Give a forked process the default handlers before a signal can reach it.
+
+    Python forgets a signal that came to a fork before its first line; a blocked one waits.
+    """
+    masks = threading.local()
+
+    def before() -> None:
+        masks.old = signal.pthread_sigmask(signal.SIG_BLOCK, _DEFAULTS)
+
+    def after() -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, masks.old)
+
+    def after_in_child() -> None:
+        for number, handler in _DEFAULTS.items():
+            signal.signal(number, handler)
+        after()
+
+    os.register_at_fork(before=before, after_in_parent=after, after_in_child=after_in_child)
 
 
 def abandon() -> NoReturn:

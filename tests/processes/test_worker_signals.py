@@ -67,14 +67,14 @@ def test_a_second_signal_leaves_at_once_with_130_and_the_job_comes_back_by_its_l
     heir.kill()
 
 
-def test_a_process_that_a_task_forks_is_ended_by_the_signal_that_drains_a_worker(
+def test_processes_that_a_task_forks_are_ended_by_the_signal_that_drains_a_worker(
     project: Project,
 ) -> None:
-    project.enqueue("ends_its_child")
+    project.enqueue("ends_its_children", 20)
 
     assert project.run("emq_worker", "--burst").code() == 0
 
-    assert [entry.what for entry in project.journal()] == ["start", "end"]
+    assert [entry.what for entry in project.journal()] == [f"child{-signal.SIGTERM}"] * 20
 
 
 def test_an_idle_worker_and_an_idle_reaper_leave_at_once(project: Project) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
-import signal
 import threading
 from typing import Any
 
@@ -71,15 +70,15 @@ def plain(text: str) -> str:
 
 
 @task(takes_context=True)
-def ends_its_child(context: Any) -> None:
-    """Forks, as a pool of processes does, and ends the child by the signal that drains a worker."""
-    child = multiprocessing.get_context("fork").Process(target=threading.Event().wait)
-    child.start()
-    note("start", context)
-    child.terminate()
-    child.join(20)
-    note("end" if child.exitcode == -signal.SIGTERM else f"left-{child.exitcode}", context)
-    child.kill()
+def ends_its_children(context: Any, count: int) -> None:
+    """Forks, as a pool of processes does, and ends each child by the signal that drains a worker."""
+    for _ in range(count):
+        child = multiprocessing.get_context("fork").Process(target=threading.Event().wait)
+        child.start()
+        child.terminate()
+        child.join(20)
+        note(f"child{child.exitcode}", context)
+        child.kill()
 
 
 @task(takes_context=True)
