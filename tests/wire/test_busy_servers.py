@@ -87,7 +87,7 @@ def test_a_server_that_stays_busy_is_named_so(fresh_server: Server, wire_to: Wir
     queue = Queue(wire_to(fresh_server, impatient()), "q")
     queue.pending_size()
 
-    with busy(fresh_server), pytest.raises(ServerUnavailable, match=r"enqueue within 0 s: .*BUSY"):
+    with busy(fresh_server), pytest.raises(ServerUnavailable, match=r"enqueue.? within 0 s: .*BUSY"):
         queue.enqueue(Minter().mint(), b"{}")
 
 
@@ -154,7 +154,7 @@ def test_a_server_without_a_free_connection_is_unavailable(
     queue = Queue(wire_to(fresh_server, impatient()), "q")
     fresh_server.ask("CONFIG", "SET", "maxclients", 1)
 
-    with pytest.raises(ServerUnavailable, match=r"no server answered 'enqueue' within 0 s: .+"):
+    with pytest.raises(ServerUnavailable, match=r"no server answered .?enqueue.? within 0 s: .+"):
         queue.enqueue(Minter().mint(), b"{}")
 
 
@@ -251,7 +251,7 @@ def test_an_enqueue_on_a_frozen_server_is_admitted_once_when_it_thaws(
 def test_no_server_at_all_is_named_so(fresh_server: Server, wire_to: WireTo) -> None:
     fresh_server.kill()
 
-    with pytest.raises(ServerUnavailable, match=r"no server answered 'enqueue' within 0 s: .+"):
+    with pytest.raises(ServerUnavailable, match=r"no server answered .?enqueue.? within 0 s: .+"):
         Queue(wire_to(fresh_server, impatient()), "q").enqueue(Minter().mint(), b"{}")
 
 
