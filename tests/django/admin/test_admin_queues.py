@@ -3,7 +3,6 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -101,9 +100,8 @@ def test_without_a_server_the_page_stands_and_says_where_it_looked(
     assert [row.name for row in page.context["rows"]] == ["default", "mail"]
 
 
-@pytest.mark.usefixtures("in_production")
 def test_without_a_connection_in_the_settings_the_page_says_what_is_missing(
-    settings: Settings, viewer: Client
+    settings: Settings, viewer: Client, in_production: None
 ) -> None:
     settings.ECHOMQ = {}
 
