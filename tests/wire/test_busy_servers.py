@@ -87,7 +87,10 @@ def test_a_server_that_stays_busy_is_named_so(fresh_server: Server, wire_to: Wir
     queue = Queue(wire_to(fresh_server, impatient()), "q")
     queue.pending_size()
 
-    with busy(fresh_server), pytest.raises(ServerUnavailable, match=r"enqueue.? within 0 s: .*BUSY"):
+    with (
+        busy(fresh_server),
+        pytest.raises(ServerUnavailable, match=r"enqueue.? within 0 s: .*BUSY"),
+    ):
         queue.enqueue(Minter().mint(), b"{}")
 
 

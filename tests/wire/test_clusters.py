@@ -163,7 +163,7 @@ def test_while_a_slot_moves_on_and_on_a_script_is_given_up_in_time(
     cluster.begin_migration(place, another_node(cluster, cluster.owner(place)))
     cluster.move_keys(place, 1)
 
-    with pytest.raises(ServerUnavailable, match="enqueue.? within 0 s"):
+    with pytest.raises(ServerUnavailable, match=r"enqueue.? within 0 s"):
         queue.enqueue(Minter().mint(), b"{}")
 
 

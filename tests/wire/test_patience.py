@@ -122,7 +122,7 @@ def test_a_wire_to_a_dead_server_gives_up_when_its_patience_ends(
     fresh_server.kill()
     wire = Wire(fresh_server.client(), Bus(patience_s=5), sleep=clock.sleep)
 
-    with pytest.raises(ServerUnavailable, match="no server answered .?enqueue.? within 5 s"):
+    with pytest.raises(ServerUnavailable, match=r"no server answered .?enqueue.? within 5 s"):
         wire.run(new_enqueue())
 
     assert sum(clock.pauses) == pytest.approx(5, abs=SLACK_S)
