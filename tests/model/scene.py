@@ -293,6 +293,9 @@ class Scene:
 
     def deliver_late(self) -> None:
         """A sending that its client took for lost reaches the server after all."""
+        self._drop_late(self.truth.ghosts)
+        if not self.late:
+            return
         command = self.late.pop(0)
         seen: Any
         try:
@@ -300,6 +303,10 @@ class Scene:
         except redis.ResponseError as refused:
             seen = refused
         self.heard(command, seen)
+
+    def _drop_late(self, job_ids: Iterable[str]) -> None:
+        gone = set(job_ids)
+        self.late[:] = [command for command in self.late if gone.isdisjoint(command)]
 
     def lapse(self, job_ids: Iterable[str]) -> None:
         """Leases run out: their deadlines are moved into the past."""
@@ -324,7 +331,7 @@ class Scene:
         for job_id in sorted(set(job_ids)):
             if self.truth.retained.standing(job_id) is None:
                 continue
-            self.late[:] = [command for command in self.late if job_id not in command]
+            self._drop_late([job_id])
             self.client.delete(self.keys.result(job_id))
             for listing in (self.keys.expire, self.keys.base + "outcomes"):
                 self.client.zadd(listing, {job_id: 1}, xx=True)
