@@ -46,10 +46,7 @@ class Cluster(Running):
     def client(self, **options: Any) -> RedisCluster:
         """A cluster client that follows redirections and retries nothing else."""
         options = {"retry": Retry(NoBackoff(), 0)} | options
-        startup = [
-            ClusterNode(*node.address)
-            for node in self.nodes
-        ]
+        startup = [ClusterNode(*node.address) for node in self.nodes]
         return RedisCluster(startup_nodes=startup, **options)
 
     def async_client(self, **options: Any) -> redis.asyncio.RedisCluster:
