@@ -65,7 +65,7 @@ def _nobody_reads_the_receipt(patch: pytest.MonkeyPatch) -> None:
 GUARDS: Final[Mapping[str, Guard]] = {
     "token": Guard(
         replaced((" or fields[1] ~= token then return nil, 'token' end", " then return nil end")),
-        "enqueue claim lapsed_jobs_come_back foreign_claim complete release",
+        "enqueue claim lapsed_jobs_come_back foreign_claim complete",
     ),
     "place, where a late settle may still find it": Guard(
         replaced(
@@ -154,11 +154,11 @@ GUARDS: Final[Mapping[str, Guard]] = {
     ),
     "bound of the outcomes": Guard(
         replaced(("bound_outcomes(base, limit, now)\nreturn 1", "return 1")),
-        "enqueue enqueue_under_a_new_id claim_many complete",
+        "enqueue_under_a_new_id claim_many complete",
     ),
     "lists of what is kept": Guard(
         replaced(("redis.pcall('ZREM', base .. 'outcomes', id)", "")),
-        "enqueue claim_many complete what_is_kept_expires sweep lapsed_jobs_come_back",
+        "enqueue claim_many complete what_is_kept_expires sweep",
     ),
     "end of a row's errors": Guard(
         replaced(("redis.pcall('PEXPIRE', errors, keep_ms)", "")), "enqueue claim_many retry"
