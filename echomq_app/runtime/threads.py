@@ -6,6 +6,7 @@ import socket
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from queue import SimpleQueue
 from traceback import format_exception
@@ -31,10 +32,9 @@ class Bell:
         return self._listener.fileno()
 
     def ring(self) -> None:
-        try:
+        """Never fails: a full bell rings already, and to a closed one nobody listens."""
+        with suppress(OSError):
             self._ringer.send(b"!")
-        except BlockingIOError:
-            return
 
     def hush(self) -> None:
         """Take all rings so far."""

@@ -113,3 +113,23 @@ def test_a_bell_rung_more_often_than_its_socket_holds_still_rings_once_hushed(be
 
     bell.ring()
     assert rings(bell)
+
+
+def test_a_job_that_outlives_its_bell_ends_all_the_same() -> None:
+    bell = Bell()
+    entered, go_on = threading.Event(), threading.Event()
+
+    def run(_: Held) -> Outcome:
+        entered.set()
+        go_on.wait(10)
+        return Completed()
+
+    executor = ThreadExecutor(1, run, bell)
+    executor.submit(held())
+    assert entered.wait(10)
+    bell.close()
+    go_on.set()
+
+    eventually(executor.finished)
+    bell.ring()
+    executor.close()
