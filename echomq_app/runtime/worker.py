@@ -18,10 +18,8 @@ from echomq_app.protocol.errors import (
     ConnectionLost,
     EchoMQError,
     FenceMismatch,
-    InvalidJobId,
     ServerUnavailable,
 )
-from echomq_app.protocol.ids import valid_job_id
 from echomq_app.protocol.replies import Beat, Claimed
 from echomq_app.runtime.events import Event, Report, silent
 from echomq_app.runtime.held import Held, Loss
@@ -286,11 +284,6 @@ class Worker:
             lost=Loss(now + self.options.lease.total_seconds(), self.now),
         )
         self.report(Event.CLAIMED, label=claim.label, **_named(held))
-        try:
-            valid_job_id(claimed.job_id)
-        except InvalidJobId as error:
-            self._round.is_broken(claim.served, f"a job cannot be run nor settled: {error}")
-            return
         if held.lease.lapses >= self.options.max_lapses:
             self._unsettled.append(_burial(held))
             return

@@ -44,7 +44,9 @@ _REFUSALS: Final = {
         errors.ServerFull,
     )
 }
-_LATER_WORDS: Final = frozenset({"BUSY", "LOADING", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN"})
+_LATER_WORDS: Final = frozenset(
+    {"BUSY", "LOADING", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "MISCONF", "NOREPLICAS"}
+)
 _LATER_CLASSES: Final = (
     redis_errors.BusyLoadingError,
     redis_errors.TryAgainError,

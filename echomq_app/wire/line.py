@@ -15,8 +15,19 @@ from echomq_app.wire.failures import BROKEN
 
 BUFFER: Final = 65536
 _pack: Callable[[Command], bytes] = pack_command  # type: ignore[assignment]  # its stub has one word
+LONGEST_ANSWER_S: Final = 5.0
+"""How long a server may be silent where the pool sets no bound of its own."""
 MOST_IDLE: Final = 8
 """Lines that a wire keeps for its next callers; a small pool is left half to its other users."""
+
+
+def _readable(sock: Any) -> Callable[[], Any]:
+    """Whether something waits on the socket, asked without waiting; Windows has no poll."""
+    if not hasattr(select, "poll"):
+        return lambda: select.select([sock], [], [], 0)[0]
+    poller = select.poll()
+    poller.register(sock, select.POLLIN)
+    return lambda: poller.poll(0)
 
 
 class Line:
@@ -25,21 +36,22 @@ class Line:
     redis-py connects it: address, TLS, login, database and protocol are the pool's.
     """
 
-    __slots__ = ("_poll", "_reader", "_recv", "_sendall", "_sock", "connection")
+    __slots__ = ("_readable", "_reader", "_recv", "_sendall", "_sock", "_unbounded", "connection")
 
     def __init__(self, connection: Any) -> None:
         self.connection = connection
         self._sock = sock = connection._sock
+        self._unbounded = sock.gettimeout() is None
+        if self._unbounded:
+            sock.settimeout(LONGEST_ANSWER_S)
         self._sendall = sock.sendall
         self._recv = sock.recv
         self._reader = Reader(replyError=connection._parser.parse_error)
-        poller = select.poll()
-        poller.register(sock, select.POLLIN)
-        self._poll = poller.poll
+        self._readable = _readable(sock)
 
     def is_quiet(self) -> bool:
         """Whether nothing waits to be read: neither a stray answer nor the end of the connection."""
-        return self.is_open and not self._poll(0)
+        return self.is_open and not self._readable()
 
     def converse(self, commands: Sequence[Command]) -> list[Any]:
         """An answer for each command: a value, the server's error, or ``Lost`` from the break on.
@@ -78,6 +90,12 @@ class Line:
         """Whether the pool has not closed or replaced the socket behind the line's back."""
         return self.connection._sock is self._sock
 
+    def leave(self) -> Any:
+        """The connection as the pool gave it, for the pool to take back."""
+        if self._unbounded and self.is_open:
+            self._sock.settimeout(None)
+        return self.connection
+
 
 class Lines:
     """The idle lines of one pool."""
@@ -99,7 +117,7 @@ class Lines:
                 return line, died
             died = True
             line.connection.disconnect()
-            self._pool.release(line.connection)
+            self._pool.release(line.leave())
         return Line(self._pool.get_connection()), died
 
     def give_back(self, line: Line) -> None:
@@ -107,4 +125,9 @@ class Lines:
         if line.is_open and len(self._idle) < self._most:
             self._idle.append(line)
         else:
-            self._pool.release(line.connection)
+            self._pool.release(line.leave())
+
+    def close(self) -> None:
+        """Give every idle line back to the pool."""
+        while self._idle:
+            self._pool.release(self._idle.pop().leave())

@@ -59,6 +59,11 @@ class Wire:
         self._pid = os.getpid()
         self._lines: dict[Any, Lines] = {}
 
+    def close(self) -> None:
+        """Give the idle connections back to their pools. The wire leases others when it is used again."""
+        for lines in self._lines.values():
+            lines.close()
+
     def run(self, call: Call[T]) -> T:
         """One call, its value or its failure."""
         value: T = self.answer((call,))[0].unwrap()

@@ -1,25 +1,15 @@
 """A Hypothesis state machine over all verbs of a queue, on a real server, against the truth.
 
-Honest limits, modelled and not hidden:
-
-* A settle by another program carries a token alone. It may settle a later life of the same id, or
-  one that is parked; then its row is gone and a ghost stays until promote, reap, claim or remove
-  clears it. No producer uses that id before.
-* ``remove`` and a late ``pause`` or ``resume`` act on what stands there when they are executed.
-* Where the completer left no receipt (another program, a plain complete), or the receipt has
-  expired, an admission that is sent again runs the job again.
-* The seed's claim reads the pause flag in a round trip of its own.
+Its limits stand in the package's own words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import TypeVar
+from collections.abc import Callable
+from datetime import datetime, timedelta
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RULE_MARKER, RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from echomq_app.protocol import calls, payload
 from echomq_app.protocol.errors import (
@@ -32,52 +22,21 @@ from echomq_app.protocol.errors import (
 )
 from echomq_app.protocol.ids import Minter
 from echomq_app.protocol.states import Admission, Completion, Retried, State
-from tests.model.lossy import Fate
+from tests.model.lives import STATES, Life
+from tests.model.odds import (
+    FAR,
+    PAST,
+    WAYS_IN,
+    crew,
+    delays,
+    holding,
+    picks,
+    sides,
+    troubles,
+)
 from tests.model.scene import HOUR_MS, LANE, LEASE, POOL, Handle, Scene, Trouble, known, wind_up
-from tests.model.truth import STATES, Life
+from tests.model.tally import Tally
 from tests.servers.server import Server
-
-NAMES_OF_OTHERS = (
-    "nobody",
-    "finish",
-    "finish_plainly",
-    "foreign_finish",
-    "hand_over",
-    "reap",
-    "bury",
-    "collide",
-    "foreign_collide",
-    "restart",
-)
-WAYS_IN = ("now", "now", "now", "in nothing", "in an hour", "at a past instant", "at a far instant")
-PAST, FAR = datetime(1971, 1, 1, tzinfo=UTC), datetime(2090, 1, 1, tzinfo=UTC)
-
-Rule = TypeVar("Rule", bound=Callable[..., None])
-
-picks = st.integers(0, 8)
-sides = st.integers(0, 1)
-crew = st.integers(0, 2)
-fates = st.sampled_from((*Fate, Fate.LOST_REPLY))
-blows = st.tuples(fates, st.sampled_from(NAMES_OF_OTHERS))
-patience = st.sampled_from((True, True, False))
-troubles = st.one_of(
-    st.just(Trouble()),
-    st.builds(Trouble, st.lists(blows, min_size=1, max_size=2).map(tuple), patience),
-)
-delays = st.sampled_from((timedelta(), timedelta(hours=1)))
-
-
-def holding(*sets: str) -> Callable[[Rule], Rule]:
-    """A rule that is worth taking when one of these sets has a member."""
-    return precondition(lambda self: any(map(self.scene.truth.of, sets)))
-
-
-@dataclass
-class Tally:
-    """How far a run came: the examples begun, and the steps taken in the last one."""
-
-    examples: int = 0
-    steps: int = 0
 
 
 class QueueMachine(RuleBasedStateMachine):
@@ -438,17 +397,3 @@ class QueueMachine(RuleBasedStateMachine):
         self.everything_agrees()
         left = set(self.scene.view().ttl) - {"metrics:completed", "metrics:failed"}
         assert not left, f"every job has ended, and {left} stayed"
-
-
-def machine_on(
-    server: Server, tally: Tally | None = None, *, only: Collection[str] = ()
-) -> type[QueueMachine]:
-    """The machine, bound to a server; with ``only``, it takes no other rules than those."""
-    rules = {name for name, value in vars(QueueMachine).items() if hasattr(value, RULE_MARKER)}
-    assert rules >= set(only), f"no such rules: {set(only) - rules}"
-    dropped = rules - set(only) if only else set()
-
-    def begin(self: QueueMachine) -> None:
-        QueueMachine.__init__(self, server, tally or Tally())
-
-    return type("QueueMachine", (QueueMachine,), {"__init__": begin, **dict.fromkeys(dropped)})

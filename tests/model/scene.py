@@ -23,8 +23,9 @@ from echomq_app.wire.exchange import Command
 from tests.foreign.lanes import lane_claim, lane_enqueue
 from tests.foreign.seeds import seed_claim, seed_enqueue
 from tests.model import reference
+from tests.model.lives import Claim, Refused
 from tests.model.lossy import Blow, Fate, LossyWire
-from tests.model.truth import Claim, Refused, Truth
+from tests.model.truth import Truth
 from tests.model.view import View
 
 T = TypeVar("T")

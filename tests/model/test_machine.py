@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.model.machine import machine_on
+from tests.model.bound import machine_on
 from tests.servers.server import Server
 
 EXAMPLES = int(os.environ.get("ECHOMQ_MODEL_EXAMPLES", "60"))

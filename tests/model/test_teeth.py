@@ -8,8 +8,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from tests.model.bound import machine_on
 from tests.model.guards import GUARDS
-from tests.model.machine import Tally, machine_on
+from tests.model.tally import Tally
 from tests.servers.server import Server
 
 MOST_EXAMPLES = 600

@@ -11,7 +11,8 @@ import redis
 
 from echomq_app.protocol import replies
 from echomq_app.protocol.keyspace import WAKE_LIMIT, QueueKeys
-from tests.model.truth import STATES, Truth
+from tests.model.lives import STATES
+from tests.model.truth import Truth
 
 READ: Final = """
 local reads = { zset = { 'ZRANGE', 0, -1, 'WITHSCORES' }, hash = { 'HGETALL' },

@@ -110,6 +110,22 @@ def test_a_broken_row_at_the_head_goes_to_dead_and_stops_nothing(scene: Scene, k
     assert reason in str(scene.row(bad)["last_error"])
 
 
+def test_a_member_that_is_no_job_id_goes_to_dead_for_no_worker_could_settle_it(
+    scene: Scene,
+) -> None:
+    scene.client.zadd(scene.keys.pending, {"JOB-no-id": 0})
+    scene.client.hset(f"{scene.keys.base}job:JOB-no-id", mapping={"attempts": "0", "payload": "w"})
+    good = scene.enqueue()
+
+    claimed = scene.run(calls.claim_many(scene.keys, 60_000, 5, "w1"))
+
+    assert [job.job_id for job in claimed] == [good]
+    assert scene.members("dead") == ["JOB-no-id"]
+    assert scene.client.hget(f"{scene.keys.base}job:JOB-no-id", "last_error") == (
+        b"this member is no job id: no worker could settle it"
+    )
+
+
 def test_a_row_that_is_no_hash_goes_to_dead_as_it_is(scene: Scene) -> None:
     bad = new_id()
     scene.client.set(scene.keys.row(bad), "x")

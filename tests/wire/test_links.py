@@ -8,9 +8,11 @@ from datetime import timedelta
 import pytest
 import redis
 
+from echomq_app.protocol.errors import ConnectionLost
 from echomq_app.protocol.ids import Minter
 from echomq_app.protocol.states import Admission
 from echomq_app.service.queue import Queue
+from echomq_app.wire.exchange import Bus
 from echomq_app.wire.link import Wire
 from tests.faults.cases import CASES
 from tests.faults.scene import Scene
@@ -71,6 +73,32 @@ def test_a_pool_of_one_serves_a_wire_and_its_other_user(engine_server: Server) -
     for _ in range(3):
         assert queue.pending_size() == 0
         assert client.ping()
+
+
+def test_a_wire_that_is_closed_gives_its_connections_back(engine_server: Server) -> None:
+    client = engine_server.client(max_connections=4)
+
+    for _ in range(20):
+        wire = Wire(client)
+        assert Queue(wire, "q").pending_size() == 0
+        wire.close()
+
+    assert client.ping()
+
+
+def test_a_silent_server_holds_no_caller_whose_pool_sets_no_bound(
+    fresh_server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("echomq_app.wire.line.LONGEST_ANSWER_S", 0.2)
+    client = fresh_server.client(socket_timeout=None)
+    queue = Queue(Wire(client, Bus(patience_s=0)), "q")
+    assert queue.pending_size() == 0
+    fresh_server.freeze()
+
+    with pytest.raises(ConnectionLost):
+        queue.pending_size()
+    fresh_server.thaw()
+    assert client.connection_pool.connection_kwargs["socket_timeout"] is None
 
 
 def test_a_claim_after_the_pool_was_closed_is_served(engine_server: Server) -> None:

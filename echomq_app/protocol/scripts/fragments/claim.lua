@@ -8,6 +8,8 @@ local function peek_jobs(pending, base, size)
     local fields = redis.pcall('HMGET', row, 'attempts', 'payload', 'excused', 'lapses')
     if fields.err then
       broken[#broken + 1] = { id, row, 'the row of this job is not a hash' }
+    elseif fields[1] and not string.find(id, '^%u%u%u%w%w%w%w%w%w%w%w%w%w%w$') then
+      broken[#broken + 1] = { id, row, 'this member is no job id: no worker could settle it' }
     elseif fields[1] and fields[2] and string.find(fields[1], '^%d+$') and #fields[1] < 16 then
       ready[#ready + 1] = { id, fields[2], tonumber(fields[1]) + 1, fields[3] or '0', fields[4] or '0' }
     elseif redis.call('EXISTS', row) == 1 then
