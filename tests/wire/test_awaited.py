@@ -72,8 +72,10 @@ def test_a_job_is_admitted_read_and_claimed(place: Server | Cluster) -> None:
 
 
 def test_fifty_tasks_share_a_wire_and_no_reply_is_crossed(place: Server | Cluster) -> None:
+    minter = Minter()
+
     async def work(wire: AsyncWire, name: str) -> None:
-        queue, minter = AsyncQueue(wire, "q"), Minter()
+        queue = AsyncQueue(wire, "q")
         for number in range(10):
             job_id, word = minter.mint(), f"{name}-{number}"
             assert await queue.enqueue(job_id, word.encode()) is Admission.ADMITTED
