@@ -284,3 +284,20 @@ def test_the_answers_before_a_server_died_are_kept(fresh_server: Server, wire_to
 
     assert answers[0].value is Admission.ADMITTED
     assert isinstance(answers[1].error, ConnectionLost)
+
+
+def test_a_server_that_may_not_write_without_its_replicas_is_waited_for(
+    fresh_server: Server,
+) -> None:
+    pauses: list[float] = []
+
+    def replicas_return(seconds: float) -> None:
+        pauses.append(seconds)
+        fresh_server.ask("CONFIG", "SET", "min-replicas-to-write", "0")
+
+    queue = Queue(Wire(fresh_server.client(), sleep=replicas_return), "q")
+    queue.enqueue(Minter().mint(), b"{}")
+    fresh_server.ask("CONFIG", "SET", "min-replicas-to-write", "1")
+
+    assert len(queue.claim_many(timedelta(minutes=1), 5)) == 1
+    assert len(pauses) == 1
