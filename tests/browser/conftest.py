@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from django.contrib.auth.models import User
-from selenium.webdriver import Chrome, ChromeOptions
-from selenium.webdriver.chrome.service import Service
+from selenium.webdriver import Chrome
 
 from echomq_app.connections import queue_named
 from echomq_app.service.queue import Queue
+from tests.chromium import chromium
 from tests.django.admin.jobs import connect
 from tests.servers.server import Server
 
@@ -21,31 +20,13 @@ if TYPE_CHECKING:
     from pytest_django.fixtures import Settings
     from pytest_django.live_server_helper import LiveServer
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 PASSWORD = "correct horse"
 
 
 @pytest.fixture
 def browser(tmp_path: Path) -> Iterator[Chrome]:
-    options = ChromeOptions()
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path / 'profile'}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    # Both named: Selenium would otherwise ask the network for them.
-    options.binary_location = next(filter(None, map(shutil.which, BROWSERS)), "")
-    chrome = Chrome(options=options, service=Service(shutil.which("chromedriver")))
-    yield chrome
-    chrome.quit()
+    with chromium(tmp_path) as chrome:
+        yield chrome
 
 
 @pytest.fixture

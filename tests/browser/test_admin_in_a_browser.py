@@ -10,31 +10,9 @@ from echomq_app.protocol.states import State
 from echomq_app.service.queue import Queue
 from tests.browser.conftest import PASSWORD
 from tests.browser.scene import play
+from tests.chromium import hard_to_read
 from tests.django.admin.jobs import address, failed
 from tests.eventually import eventually
-
-LEAST_CONTRAST = 4.5
-"""WCAG 2.2, success criterion 1.4.3, for text of normal size."""
-
-CONTRASTS = """
-const channel = c => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
-const shares = [0.2126, 0.7152, 0.0722];
-const light = rgb => rgb.map(channel).reduce((sum, c, i) => sum + c * shares[i], 0);
-const colour = text => text.match(/[\\d.]+/g).map(Number);
-const behind = e => {
-  for (; e; e = e.parentElement) {
-    const found = colour(getComputedStyle(e).backgroundColor);
-    if (found[3] !== 0) return found.slice(0, 3);
-  }
-  return [255, 255, 255];
-};
-return [...document.querySelectorAll("#content-main *")]
-  .filter(e => [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()))
-  .map(e => {
-    const [a, b] = [colour(getComputedStyle(e).color).slice(0, 3), behind(e)].map(light);
-    return [e.outerHTML.slice(0, 80), (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)];
-  });
-"""
 
 pytestmark = [pytest.mark.part("browser"), pytest.mark.django_db(transaction=True)]
 
@@ -136,9 +114,7 @@ def test_pages_fit_can_be_read_and_keep_to_the_policy(
     for path in scene.pages().values():
         browser.get(site + path)
         assert browser.execute_script("return document.documentElement.scrollWidth") <= width, path
-        contrasts = browser.execute_script(CONTRASTS)
-        assert contrasts, path
-        assert [found for found in contrasts if found[1] < LEAST_CONTRAST] == [], path
+        assert hard_to_read(browser, "#content-main *") == [], path
     assert complaints(browser) == []
 
 
