@@ -46,7 +46,7 @@ class PageForm(forms.Form):
     def __init__(self, which: JobSet, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", **kwargs})
         self.which = which
-        self.fields["order"].choices = orders(which)  # type: ignore[attr-defined]
+        self.fields["order"].choices = orders(which)  # type: ignore[attr-defined]  # a ChoiceField
 
     def clean(self) -> dict[str, Any]:
         """Refuse a window that ends before it starts."""

@@ -109,7 +109,7 @@ def _client() -> tuple[clients.Client, Callable[[], object] | None]:
         return clients.client_from_url(connection), None
     client = _alias_client(connection)
     server = embedded_server()
-    path = client.connection_pool.connection_kwargs.get("path")  # type: ignore[union-attr]
+    path = client.connection_pool.connection_kwargs.get("path")  # type: ignore[union-attr]  # no cluster
     if path is not None and server.url == f"unix://{quote(path)}":
         return client, server.ensure
     return client, None

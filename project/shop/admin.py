@@ -7,11 +7,9 @@ from django.http import HttpRequest
 
 from project.shop.models import Order, OrderJob, Product
 
-# Of the ignores below: Django's admin classes take no type arguments at run time.
-
 
 @admin.register(Product)
-class ProductAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class ProductAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # none at run time
     """Products, with the stock open for editing in the list."""
 
     list_display = ["name", "stock", "price"]
@@ -19,7 +17,7 @@ class ProductAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     search_fields = ["name"]
 
 
-class OrderJobInline(admin.TabularInline):  # type: ignore[type-arg]
+class OrderJobInline(admin.TabularInline):  # type: ignore[type-arg]  # none at run time
     """The ids of an order's jobs, as stored."""
 
     model = OrderJob
@@ -33,7 +31,7 @@ class OrderJobInline(admin.TabularInline):  # type: ignore[type-arg]
 
 
 @admin.register(Order)
-class OrderAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class OrderAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # none at run time
     """Orders, newest first."""
 
     list_display = ["__str__", "product", "quantity", "email", "created", "stock_taken"]

@@ -10,8 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from project.shop.models import MOST_PER_ORDER, Order
 
 
-# The ignore: Django's forms take no type arguments at run time.
-class OrderForm(forms.ModelForm):  # type: ignore[type-arg]
+class OrderForm(forms.ModelForm):  # type: ignore[type-arg]  # none at run time
     """An order for one product; refuses more than the shelf holds now."""
 
     class Meta:

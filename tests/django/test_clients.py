@@ -46,7 +46,7 @@ def test_a_redis_url_is_read_whole() -> None:
 
 def test_a_rediss_url_speaks_tls() -> None:
     found = options("rediss://host?ssl_cert_reqs=none")
-    pool = clients.client_from_url("rediss://host").connection_pool  # type: ignore[union-attr]
+    pool = clients.client_from_url("rediss://host").connection_pool  # type: ignore[union-attr]  # no cluster
 
     assert (found["host"], found["ssl_cert_reqs"]) == ("host", "none")
     assert issubclass(pool.connection_class, redis.SSLConnection)

@@ -220,7 +220,7 @@ def test_an_unknown_task_runs_once_a_worker_knows_it(
     job_id = foreign({"task": "deployed_later.add", "args": [1]})
     work()
     deployed = ModuleType("deployed_later")
-    deployed.add = site.add  # type: ignore[attr-defined]
+    vars(deployed)["add"] = site.add
     monkeypatch.setitem(sys.modules, "deployed_later", deployed)
 
     def done() -> bool:

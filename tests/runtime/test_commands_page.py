@@ -24,7 +24,7 @@ def options(name: str) -> dict[str, argparse.Action]:
     """The options that the command adds to Django's own."""
     command = load_command_class("echomq_app", name)
     parser = argparse.ArgumentParser(formatter_class=DjangoHelpFormatter)
-    command.add_arguments(parser)  # type: ignore[arg-type]
+    command.add_arguments(parser)  # type: ignore[arg-type]  # Django wants its subclass
     return {one.option_strings[0]: one for one in parser._actions if one.dest != "help"}
 
 

@@ -142,7 +142,7 @@ def test_a_job_of_a_producer_that_wakes_nobody_is_found_on_the_beat(engine_serve
         eventually(lambda: blocked(engine_server) == 1)
         job_id = MINTER.mint()
         row = {"state": "pending", "attempts": 0, "payload": new_payload()}
-        client.hset(queue.keys.row(job_id), mapping=row)  # type: ignore[arg-type]
+        client.hset(queue.keys.row(job_id), mapping=row)  # type: ignore[arg-type]  # the stub is invariant
         client.zadd(queue.keys.pending, {job_id: 0})
 
         assert starts.next(within=5)[0] == job_id

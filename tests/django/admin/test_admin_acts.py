@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ GONE = "JOB0000000000a"
 
 
 def said(response: HttpResponseBase) -> list[str]:
-    return [str(message) for message in get_messages(response.wsgi_request)]  # type: ignore[attr-defined]
+    return [str(message) for message in get_messages(response.wsgi_request)]  # type: ignore[attr-defined]  # the client adds it
 
 
 def trail() -> list[tuple[str, str, int, str]]:
@@ -111,9 +112,9 @@ def test_requeue_selected_without_a_selection_does_nothing(queue: Queue, operato
 
 @pytest.mark.parametrize("make", [waiting, failed, scheduled])
 def test_remove_ends_a_job_that_nobody_holds_and_leaves_a_receipt(
-    make: object, queue: Queue, operator: Client
+    make: Callable[[Queue], str], queue: Queue, operator: Client
 ) -> None:
-    job_id = make(queue)  # type: ignore[operator]
+    job_id = make(queue)
 
     response = operator.post(address("remove", "default", job_id))
 
