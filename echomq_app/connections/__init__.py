@@ -24,6 +24,7 @@ from echomq_app.runtime.embedded import EmbeddedServer
 from echomq_app.service.aio import AsyncQueue
 from echomq_app.service.bus import ServerBus
 from echomq_app.service.queue import Queue
+from echomq_app.service.streams import AsyncStream, Stream
 from echomq_app.wire.aio import AsyncWire
 from echomq_app.wire.exchange import Bus
 from echomq_app.wire.failures import BROKEN
@@ -32,6 +33,7 @@ from echomq_app.wire.link import Wire
 __all__ = [
     "address",
     "async_queue_named",
+    "async_stream_named",
     "connection_named",
     "embedded_server",
     "forget",
@@ -40,6 +42,7 @@ __all__ = [
     "new_wire",
     "queue_named",
     "server_bus",
+    "stream_named",
     "wire",
 ]
 
@@ -174,6 +177,16 @@ def queue_named(name: str) -> Queue:
 def async_queue_named(name: str) -> AsyncQueue:
     """The awaited verbs of a queue, for the running event loop."""
     return AsyncQueue(async_wire(), name)
+
+
+def stream_named(queue: str, name: str) -> Stream:
+    """The verbs of a queue's stream on the configured server."""
+    return Stream(wire(), queue, name, minter())
+
+
+def async_stream_named(queue: str, name: str) -> AsyncStream:
+    """The awaited verbs of a queue's stream, for the running event loop."""
+    return AsyncStream(async_wire(), queue, name, minter())
 
 
 def server_bus() -> ServerBus:

@@ -87,6 +87,22 @@ class ServerFull(ServerRefusal):
     code = "OOM"
 
 
+class NotMonotonic(ServerRefusal):
+    """A stream holds a record that is as new as this one, or newer; nothing was appended."""
+
+
+class GroupExists(ServerRefusal):
+    """The stream has this consumer group already; it was left as it is."""
+
+    code = "BUSYGROUP"
+
+
+class NoGroup(ServerRefusal):
+    """The stream, or its consumer group, is not there."""
+
+    code = "NOGROUP"
+
+
 class ServerFault(EchoMQError):
     """The server answered with an error that the protocol has no name for."""
 

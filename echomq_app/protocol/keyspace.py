@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from echomq_app.protocol.errors import InvalidQueueName
+from echomq_app.protocol.errors import InvalidInput, InvalidQueueName
 from echomq_app.protocol.ids import valid_job_id
 
 MAX_QUEUE_NAME_BYTES: Final = 128
+MAX_STREAM_NAME_BYTES: Final = 128
 WAKE_LIMIT: Final = 64
 
 VERSION: Final = "{emq}:version"
@@ -17,6 +18,7 @@ QUEUES: Final = "{emq}:queues"
 
 _FORBIDDEN: Final = frozenset("{}\0")
 _RESERVED: Final = "emq"
+_ARCHIVED: Final = ":archived"
 
 
 def valid_queue_name(name: object) -> str:
@@ -38,6 +40,21 @@ def valid_queue_name(name: object) -> str:
     if size > MAX_QUEUE_NAME_BYTES:
         raise InvalidQueueName(
             f"a queue name is at most {MAX_QUEUE_NAME_BYTES} bytes; got {size}: {name!r:.60}"
+        )
+    return name
+
+
+def valid_stream_name(name: object) -> str:
+    """Return ``name`` if a stream may have it, else raise ``InvalidInput``."""
+    if not isinstance(name, str) or not name or "\0" in name or name.endswith(_ARCHIVED):
+        raise InvalidInput(
+            f"a stream's name is text, not empty, without NUL and not ending in {_ARCHIVED!r}; "
+            f"got {name!r:.60}"
+        )
+    size = len(name.encode("utf-8", "surrogatepass"))
+    if size > MAX_STREAM_NAME_BYTES:
+        raise InvalidInput(
+            f"a stream's name is at most {MAX_STREAM_NAME_BYTES} bytes; got {size}: {name!r:.60}"
         )
     return name
 
@@ -91,6 +108,12 @@ class QueueKeys:
 
     def lane(self, group: str) -> str:
         return f"{self.base}g:{valid_job_id(group)}:pending"
+
+    def stream(self, name: str) -> str:
+        return f"{self.base}stream:{valid_stream_name(name)}"
+
+    def archived(self, name: str) -> str:
+        return self.stream(name) + _ARCHIVED
 
 
 def slot(key: str | bytes) -> int:

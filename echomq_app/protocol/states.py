@@ -71,3 +71,10 @@ class Repeat(StrEnum):
     """A second execution changes nothing that the first one has not changed."""
     NEVER = "never"
     """A second execution is a second act: only the caller can decide."""
+
+
+class StreamStart(StrEnum):
+    """Where a new consumer group of a stream starts; the value is the server's word."""
+
+    OLDEST = "0"
+    NEW = "$"

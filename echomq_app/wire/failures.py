@@ -42,8 +42,10 @@ _REFUSALS: Final = {
         errors.WrongState,
         errors.WrongType,
         errors.ServerFull,
+        errors.GroupExists,
     )
 }
+_NOT_MONOTONIC: Final = "XADD is equal or smaller than the target stream top item"
 _LATER_WORDS: Final = frozenset(
     {"BUSY", "LOADING", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "MISCONF", "NOREPLICAS"}
 )
@@ -91,6 +93,16 @@ def refusal(verb: str, reply: redis_errors.RedisError) -> errors.EchoMQError:
         )
     if kind is not None:
         return kind(str(reply))
+    if first_word(reply) == errors.NoGroup.code:
+        return errors.NoGroup(
+            f"{verb} needs a consumer group that is not there: join it first, and again if the stream "
+            f"was deleted ({reply})"
+        )
+    if _NOT_MONOTONIC in str(reply):
+        return errors.NotMonotonic(
+            f"the stream holds a record as new as this one, or newer ({reply}): append it under an id "
+            "that is minted now"
+        )
     return errors.ServerFault(f"the server refused {verb}: {reply}")
 
 

@@ -55,6 +55,17 @@ KEYS: tuple[Key, ...] = (
     Key("", "none", "the base: never exists, names the slot and roots built keys", "none"),
 )
 
+BESIDE: tuple[Key, ...] = (
+    Key(
+        "stream:<name>",
+        "stream",
+        "records in mint order: the field `id` and the producer's own",
+        "whoever trims it",
+    ),
+    Key("stream:<name>:archived", "string", "the newest record archived elsewhere", "one value"),
+)
+"""Keys that plain commands touch and no script does."""
+
 RESERVE: tuple[Key, ...] = (
     Key("{emq}:version", "string", "the fence: the data format of this server", "one value"),
     Key("{emq}:nodes", "string", "a counter that hands out node ids for minting", "one value"),

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from checks.tree import ROOT
 from echomq_app.protocol import errors
 from echomq_app.protocol.script import Header, Script, every_verb, script
-from tests.docs.keys import FIELDS, KEYS, RESERVE, Key
+from tests.docs.keys import BESIDE, FIELDS, KEYS, RESERVE, Key
 
 FOLDER = ROOT / "docs" / "reference"
 CONTINUED = re.compile(r"^--\s{8,}(\S.*)$")
@@ -118,6 +118,15 @@ def keys_page() -> str:
         "| Key | Type | Holds | Bounded by | Touched by |",
         "|---|---|---|---|---|",
         *(key_row(f"emq:{{q}}:{key.name}", key, touched_by(key.name)) for key in KEYS),
+        "",
+        "## Streams",
+        "",
+        "Beside a queue, in its slot; no transition of a job touches them. See",
+        "[Keep an event log](../how-to/streams.md).",
+        "",
+        "| Key | Type | Holds | Bounded by |",
+        "|---|---|---|---|",
+        *(f"| `emq:{{q}}:{key.name}` | {key.type} | {key.holds} | {key.bound} |" for key in BESIDE),
         "",
         "## The reserve",
         "",

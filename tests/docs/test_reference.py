@@ -6,9 +6,9 @@ from contextlib import suppress
 import pytest
 import redis
 
-from echomq_app.protocol.keyspace import NODES, QUEUES, VERSION
+from echomq_app.protocol.keyspace import NODES, QUEUES, VERSION, QueueKeys
 from echomq_app.protocol.script import every_verb, script
-from tests.docs.keys import FIELDS, KEYS, RESERVE
+from tests.docs.keys import BESIDE, FIELDS, KEYS, RESERVE
 from tests.docs.reference import COMMAND, FOLDER, keys_of, pages
 from tests.protocol.cases import Case
 from tests.protocol.every_case import EVERY_CASE
@@ -30,6 +30,8 @@ def test_each_key_that_a_script_names_is_in_the_reference_and_the_other_way_roun
     touched = set().union(*(keys_of(script(verb)) for verb in every_verb()))
 
     assert touched == {key.name for key in KEYS}
+    beside = {QueueKeys("q").stream("<name>"), QueueKeys("q").archived("<name>")}
+    assert {QueueKeys("q").base + key.name for key in BESIDE} == beside
     assert {key.name for key in RESERVE} == {VERSION, NODES, QUEUES}
 
 

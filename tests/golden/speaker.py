@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from echomq_app.protocol import calls
-from echomq_app.protocol.errors import InvalidInput, Stale, WrongKind
+from echomq_app.protocol.errors import InvalidInput, NotMonotonic, Stale, WrongKind
 from echomq_app.protocol.states import Admission, Completion, JobSet, State
 from tests.eventually import eventually
 from tests.foreign.flows import flow_add
@@ -36,6 +36,8 @@ class Speaker:
             return ["error", "kind"]
         except Stale:
             return ["error", "stale"]
+        except NotMonotonic:
+            return ["error", "nonmonotonic"]
         except InvalidInput:
             return RAISED
 
@@ -182,3 +184,16 @@ class Speaker:
     def flow_children_values(self, parent: str) -> Any:
         found = self.scene.client.hgetall(self.keys.row(parent) + ":processed")
         return [OK, {child.decode(): text.decode() for child, text in found.items()}]
+
+    def stream_append(self, name: str, record_id: str, field: str, value: str) -> Any:
+        return [OK, self.scene.stream(name).append({field: value}, record_id)]
+
+    def stream_read(self, name: str) -> Any:
+        found = self.scene.stream(name).read()
+        return [
+            OK,
+            [
+                [one.record_id, {key: value.decode() for key, value in one.fields.items()}]
+                for one in found
+            ],
+        ]

@@ -15,6 +15,7 @@ from echomq_app.protocol.ids import JobId, Minter
 from echomq_app.protocol.keyspace import QueueKeys
 from echomq_app.service.queue import Queue
 from echomq_app.service.records import Lease
+from echomq_app.service.streams import Stream
 from echomq_app.wire.link import Wire
 
 T = TypeVar("T")
@@ -88,6 +89,10 @@ class Scene:
         assert self.queue.reap() == 1
         return held
 
+    def stream(self, name: str = "log") -> Stream:
+        """A stream beside the queue."""
+        return Stream(self.wire, self.name, name, _MINTER)
+
     def row(self, job_id: str) -> dict[str, str]:
         """The job's row as text; empty when there is none."""
         return text_of(self.client.hgetall(self.keys.row(job_id)))
@@ -129,6 +134,11 @@ def text_of(fields: Mapping[bytes, bytes]) -> dict[str, str]:
     return {name.decode(): value.decode("utf-8", "replace") for name, value in fields.items()}
 
 
+def words_of(fields: Mapping[bytes, bytes]) -> list[str]:
+    """Names and values in turn, as the server keeps them."""
+    return [word.decode() for pair in fields.items() for word in pair]
+
+
 def snapshot(client: Any) -> dict[str, Any]:
     """Every key but the fence, its type and its whole value; the expiry of a key as yes or no."""
     found = {}
@@ -157,4 +167,6 @@ def _value(client: Any, kind: str, key: bytes) -> Any:
         return sorted(item.decode() for item in client.smembers(key))
     if kind == "string":
         return client.get(key).decode()
+    if kind == "stream":
+        return [[entry.decode(), words_of(fields)] for entry, fields in client.xrange(key)]
     raise AssertionError(f"{key!r} is a {kind}, which the protocol does not use")

@@ -32,7 +32,7 @@ SEEN_ONLY_BY_RUNNING = {
     "resume": {"1", "0"},
 }
 BUILT_BY_ANOTHER_CALL = {"complete_keep", "schedule", "delay"}
-SERVERS_OWN = {"WRONGTYPE", "OOM"}
+SERVERS_OWN = {"WRONGTYPE", "OOM", "BUSYGROUP", "NOGROUP"}
 
 
 @pytest.mark.parametrize("verb", VERBS)
