@@ -27,6 +27,11 @@ class EchoMQContext(TaskContext):
         return self.held.lease.job_id
 
     @property
+    def fence(self) -> int:
+        """The claim's token: a later claim of the same job has a higher one. For ``FencedModel``."""
+        return self.held.lease.token
+
+    @property
     def lease_lost(self) -> bool:
         """Whether another worker may run this job by now: stop, and write nothing more."""
         return self.held.lost.is_set()

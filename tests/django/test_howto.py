@@ -4,12 +4,14 @@ import re
 import sys
 import unittest
 from collections.abc import Iterator
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from asgiref.sync import async_to_sync
 from django.contrib.auth.models import Group
+from django.db import connection
+from django.test.utils import isolate_apps
 
 from checks.tree import ROOT
 from echomq_app.backend.registry import find_task
@@ -109,3 +111,39 @@ def test_the_page_on_transactions_works_block_by_block(
     with reader["transaction"].atomic():
         reader["send_receipt"].enqueue(7)
         assert queue_named("default").pending_size() == before + 1
+
+
+@pytest.fixture
+def fenced(reader: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The reader's tasks once the models of the page on late writes are there, with their tables."""
+    models = ModuleType("project.shop.models_of_a_reader")
+    sys.modules["shop.models"] = models
+    with isolate_apps("project.shop"):
+        exec(blocks("fencing")[0], models.__dict__)
+    tables = [models.__dict__[name] for name in ("Export", "Line")]
+    with connection.schema_editor() as editor:
+        for table in tables:
+            editor.create_model(table)
+    for code in blocks("fencing")[1:]:
+        exec(code, reader)
+    yield reader
+    with connection.schema_editor() as editor:
+        for table in reversed(tables):
+            editor.delete_model(table)
+    del sys.modules["shop.models"]
+
+
+def test_the_page_on_late_writes_works_block_by_block(fenced: dict[str, Any], backend: Any) -> None:
+    exported = fenced["export"].enqueue(["one", "two"])
+    lined = fenced["export_lines"].enqueue(["one", "two"])
+    work("default")
+    first, second = fenced["Export"].objects.order_by("job")
+    older, newer = (fenced["summarise"].enqueue(first.pk, rows) for rows in (3, 4))
+    first.fenced_update(SimpleNamespace(job_id=newer.id, fence=1), rows=5)
+    work("default")
+
+    first.refresh_from_db()
+    assert (first.job, first.rows, first.finished) == (exported.id, 4, True)
+    assert (second.job, second.line_set.count(), second.finished) == (lined.id, 2, True)
+    told = [backend.get_result(one.id).return_value for one in (exported, older, newer)]
+    assert told == [2, "a newer job has written it", None]

@@ -28,6 +28,10 @@ from tests.servers.server import Server
 
 ROOT = Path(__file__).resolve().parents[2]
 STARTUP = 60.0
+TABLES = (
+    "runs (job TEXT)",
+    "site_sheet (job TEXT PRIMARY KEY, text TEXT, fence_job BIGINT, fence BIGINT)",
+)
 
 
 class Command(Running):
@@ -120,7 +124,8 @@ class Project(Running):
 
     def start(self) -> Self:
         with closing(sqlite3.connect(self.database)) as database:
-            database.execute("CREATE TABLE runs (job TEXT)")
+            for table in TABLES:
+                database.execute(f"CREATE TABLE {table}")
             database.commit()
         return self
 
@@ -182,5 +187,9 @@ class Project(Running):
 
     def runs(self) -> list[str]:
         """The jobs that wrote to the site's database."""
+        return [str(job) for (job,) in self.ask("SELECT job FROM runs")]
+
+    def ask(self, query: str) -> list[tuple[Any, ...]]:
+        """Rows of the site's database."""
         with closing(sqlite3.connect(self.database)) as database:
-            return [str(job) for (job,) in database.execute("SELECT job FROM runs")]
+            return database.execute(query).fetchall()

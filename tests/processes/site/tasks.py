@@ -12,8 +12,10 @@ from django.db import connections, transaction
 
 from echomq_app.compat import task
 from echomq_app.connections import wire
+from echomq_app.fencing import FencedOff
 from echomq_app.protocol import calls, replies
 from tests.processes.site.journal import JOURNAL
+from tests.processes.site.models import Sheet
 
 
 def note(what: str, context: Any) -> None:
@@ -119,3 +121,17 @@ def leaves_autocommit_off(alias: str) -> None:
 def open_connections(context: Any) -> None:
     """Notes whether this thread's connection to the database is open when a job starts."""
     note("open" if connections["default"].connection is not None else "closed", context)
+
+
+@task(takes_context=True)
+def writes_late(context: Any, seconds: float) -> None:
+    """Works on whatever happens, and writes at the end what it came to."""
+    sheet, _ = Sheet.objects.get_or_create(job=context.job_id)
+    note("start", context)
+    threading.Event().wait(seconds)
+    try:
+        sheet.fenced_update(context, text=f"by claim {context.fence}")
+    except FencedOff:
+        note("fenced_off", context)
+        raise
+    note("wrote", context)
