@@ -75,6 +75,12 @@ class WrongState(ServerRefusal):
     code = "EMQSTATE"
 
 
+class CeilingReached(ServerRefusal):
+    """As many jobs of the queue run as its ceiling lets run; nothing was claimed."""
+
+    code = "EMQRATE"
+
+
 class WrongType(ServerRefusal):
     """A key of the queue holds another type than the protocol's."""
 

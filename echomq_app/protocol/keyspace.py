@@ -106,6 +106,9 @@ class QueueKeys:
     def result(self, job_id: str) -> str:
         return f"{self.base}result:{valid_job_id(job_id)}"
 
+    def dedup(self, did: str) -> str:
+        return f"{self.base}de:{did}"
+
     def lane(self, group: str) -> str:
         return f"{self.base}g:{valid_job_id(group)}:pending"
 

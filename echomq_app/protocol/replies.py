@@ -83,6 +83,16 @@ def job_ids(raw: Any) -> list[JobId]:
     return [JobId(text(item)) for item in raw]
 
 
+def parked(raw: Any) -> JobId:
+    """The job that a deduplication key stands for."""
+    return JobId(text(raw[0]))
+
+
+def job_id_or_none(raw: Any) -> JobId | None:
+    """An id, ``None`` for none."""
+    return None if raw is None else JobId(text(raw))
+
+
 _ADMISSIONS = {1: Admission.ADMITTED, 0: Admission.DUPLICATE, -1: Admission.WRONG_KIND}
 _REQUEUES = {1: Requeued.REQUEUED, 0: Requeued.NOT_DEAD, -1: Requeued.GONE}
 

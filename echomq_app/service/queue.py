@@ -12,7 +12,7 @@ from echomq_app.protocol.errors import InvalidInput
 from echomq_app.protocol.ids import JobId, Minter, valid_job_id
 from echomq_app.protocol.keyspace import QueueKeys
 from echomq_app.protocol.states import Admission, Completion, Requeued, Retried, State
-from echomq_app.service import pages, plans
+from echomq_app.service import housekeeping, pages, plans
 from echomq_app.service.records import JobDetails, Lease, Page, PageRequest, QueueFacts, lease
 from echomq_app.wire.link import Wire
 
@@ -204,6 +204,68 @@ class Queue:
             judged = self.wire.run(calls.requeue_many(self.keys, part, new_label()))
             verdicts.extend(judged)
         return verdicts
+
+    def update_data(self, job_id: str, payload: bytes) -> bool:
+        """Replace a job's payload; ``False`` when it is gone, ``Locked`` when somebody runs it.
+
+        Keep the old payload's ``meta.nonce``, or an admission of the job that is sent again is told
+        of a collision. Not repeated after a lost reply: ``ConnectionLost``, and it may be replaced.
+        """
+        return self.wire.run(calls.update_data(self.keys, job_id, payload))
+
+    def drain(
+        self,
+        *,
+        scheduled: bool = False,
+        receipt_for: timedelta = timedelta(),
+        most: int = 1_000_000,
+    ) -> int:
+        """End the jobs that wait, flat or in lanes, in bounded steps; how many left their sets.
+
+        What runs goes on; ``scheduled``: what is parked until an instant ends too. Parents in a flow
+        hear of a death. Safe to repeat; after a lost reply the number lacks what that step ended.
+        """
+        plan = housekeeping.drain(
+            self.keys,
+            most=most,
+            scheduled=scheduled,
+            label=new_label(),
+            receipt_ms=whole_ms(receipt_for),
+        )
+        return self.wire.follow(plan)
+
+    def obliterate(self, *, force: bool = False) -> None:
+        """Let everything of a paused queue go, in bounded steps, and strike it off the known queues.
+
+        ``WrongState`` when it is not paused, or when jobs run and ``force`` is not given. Safe to
+        repeat: where nothing is left, nothing is done.
+        """
+        self.wire.follow(housekeeping.obliterate(self.keys, force=force))
+
+    def dedup(self, did: str, job_id: str, keep_for: timedelta) -> JobId:
+        """Park a deduplication key before enqueueing; the job that it stands for, whoever parked it.
+
+        Enqueue when the answer is ``job_id``. The key goes with the job's removal, a drain, or its
+        time; a completion leaves it. Safe to repeat.
+        """
+        return self.wire.run(calls.dedup(self.keys, did, job_id, whole_ms(keep_for)))
+
+    def dedup_holder(self, did: str) -> JobId | None:
+        """The job that a deduplication key stands for; ``None`` when nobody has parked it."""
+        return self.wire.run(calls.dedup_holder(self.keys, did))
+
+    def rate(self) -> None:
+        """Hear whether the queue is below its ceiling of running jobs; ``CeilingReached`` if not."""
+        self.wire.run(calls.rate(self.keys))
+
+    def set_rate(self, most: int | None) -> None:
+        """Set the ceiling for claimers that consult it, or take it away. Safe to repeat."""
+        self.wire.run(calls.set_rate(self.keys, most))
+
+    def rate_consult(self, lease_for: timedelta, size: int, label: str = "") -> list[Lease]:
+        """Lease as ``claim_many``, up to the ceiling; ``CeilingReached`` when it is reached."""
+        call = calls.rate_consult(self.keys, whole_ms(lease_for), size, label)
+        return [lease(self.name, claimed, label) for claimed in self.wire.run(call)]
 
     def progress(self, job_id: str, text: str) -> bool:
         """Note and publish how far a job has come; ``False`` when it is gone."""

@@ -40,6 +40,7 @@ _REFUSALS: Final = {
         errors.Stale,
         errors.Locked,
         errors.WrongState,
+        errors.CeilingReached,
         errors.WrongType,
         errors.ServerFull,
         errors.GroupExists,

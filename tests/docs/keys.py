@@ -29,9 +29,18 @@ KEYS: tuple[Key, ...] = (
     Key("job:<id>:processed", "hash", "child and result of each completed child", "the flow's"),
     Key("job:<id>:failed", "hash", "child and error that failed the parent", "the flow's"),
     Key("job:<id>:unsuccessful", "hash", "child and error that is ignored", "the flow's"),
-    Key("meta", "hash", "`paused`: with any value nothing is claimed", "one field"),
+    Key(
+        "meta",
+        "hash",
+        "`paused`: with any value nothing is claimed; `concurrency`: how many jobs may run, for "
+        "claimers that consult it",
+        "two fields",
+    ),
     Key("metrics:completed", "hash", "`count`: jobs that were completed", "one field"),
     Key("metrics:failed", "hash", "`count`: jobs that were buried", "one field"),
+    Key("metrics:completed:data", "list", "reserved by the reference; we delete it only", "none"),
+    Key("metrics:failed:data", "list", "reserved by the reference; we delete it only", "none"),
+    Key("limiter", "string", "the reference's rate counter; we delete it only", "expires"),
     Key("wake", "list", "tokens for parked workers", "64"),
     Key(
         "result:<id>",
@@ -48,10 +57,32 @@ KEYS: tuple[Key, ...] = (
     Key("ring", "list", "lanes that can be served, in rotation", "its lanes"),
     Key("gactive", "hash", "how many jobs of a lane run; no field at 0", "its lanes"),
     Key("glimit", "hash", "how many jobs of a lane may run", "its lanes"),
+    Key("gweight", "hash", "a lane's share of the turns; we delete it only", "its lanes"),
     Key("paused", "set", "lanes that are parked", "its lanes"),
     Key("groups", "set", "lanes with jobs that wait or run, as our verbs saw them", "its lanes"),
+    Key(
+        "repeat",
+        "zset",
+        "names of the reference's repeats; score: next run, server ms",
+        "its names",
+    ),
+    Key(
+        "repeat:<name>", "hash", "a repeat: `every_ms` and `template`", "lives as long as its name"
+    ),
+    Key(
+        "slots", "zset", "names of our schedules; score: when the next slot is due, ms", "its names"
+    ),
+    Key(
+        "slot:<name>", "hash", "a schedule: `template` and `revision`", "lives as long as its name"
+    ),
     Key("flow:outbox", "list", "what children tell parents on other queues", "until it is carried"),
-    Key("de:<did>", "string", "a deduplication key: the id it stands for", "its writer's"),
+    Key("de:<did>", "string", "a deduplication key: the id it stands for", "expires"),
+    Key(
+        "dids",
+        "hash",
+        "by job id: the deduplication key that stands for it",
+        "living keys and a few that expired",
+    ),
     Key("", "none", "the base: never exists, names the slot and roots built keys", "none"),
 )
 
@@ -84,7 +115,7 @@ class Field(NamedTuple):
 FIELDS: tuple[Field, ...] = (
     Field("state", "every transition", "where the job is by its own word; the sets decide"),
     Field("attempts", "admission, claims", "how often it was claimed, and the fencing token"),
-    Field("payload", "admission", "opaque bytes; for a Django task the JSON object"),
+    Field("payload", "admission, update_data", "opaque bytes; for a Django task the JSON object"),
     Field("last_error", "retry", "the newest error, at most 8 kB; gone after a requeue"),
     Field("group", "foreign producers", "the lane that the job belongs to"),
     Field("worker", "claims with a label", "token and label of the newest claim"),

@@ -172,7 +172,13 @@ def spelled(start: str, end: str | None) -> str:
     """``job:`` and what follows an id as the reference spells it."""
     if start == "g:":
         return "g:<group>:pending"
-    holes = {"job:": "<id>", "result:": "<id>", "de:": "<did>"}
+    holes = {
+        "job:": "<id>",
+        "result:": "<id>",
+        "de:": "<did>",
+        "repeat:": "<name>",
+        "slot:": "<name>",
+    }
     return start + holes.get(start, "") + (end or "")
 
 

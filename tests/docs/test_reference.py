@@ -81,6 +81,7 @@ def spelled(key: str) -> str:
     assert found is not None, key
     name = re.sub(r"^(job|result):\w{14}", r"\1:<id>", found[1])
     name = re.sub(r"^g:\w{14}:", "g:<group>:", name)
+    name = re.sub(r"^(repeat|slot):.*", r"\1:<name>", name)
     return re.sub(r"^de:.*", "de:<did>", name)
 
 

@@ -82,6 +82,24 @@ def _counts(scene: Scene, _: object) -> object:
     return counts.pending + counts.active + counts.schedule + counts.dead
 
 
+def _all_paused(scene: Scene) -> None:
+    _paused(scene)
+    scene.client.delete(scene.keys.wake)
+
+
+def _under_a_ceiling(scene: Scene) -> None:
+    scene.waiting()
+    scene.direct.set_rate(5)
+
+
+def _consult(scene: Scene, _: object) -> object:
+    return len(scene.lossy.rate_consult(LEASE, 1, new_label()))
+
+
+def _dedup(scene: Scene, job_id: Any) -> object:
+    return scene.lossy.dedup("once", job_id, LEASE) == job_id
+
+
 CASES: Final[dict[str, Case]] = {
     "enqueue": Case(
         arrange=Scene.new_job,
@@ -268,6 +286,47 @@ CASES: Final[dict[str, Case]] = {
         resent=False,
         raced=False,
         runs=1,
+    ),
+    "drain": Case(
+        arrange=Scene.waiting,
+        act=lambda scene, _: scene.lossy.drain(),
+        result=1,
+        resent=0,
+        raced=0,
+        runs=0,
+    ),
+    "obliterate": Case(
+        arrange=_all_paused,
+        act=lambda scene, _: scene.lossy.obliterate(),
+        result=None,
+        resent=None,
+        raced=None,
+        runs=0,
+    ),
+    "update_data": Case(
+        arrange=Scene.waiting,
+        act=lambda scene, job_id: scene.lossy.update_data(job_id, b"new"),
+        result=True,
+        resent=ConnectionLost,
+        raced=ConnectionLost,
+        runs=1,
+    ),
+    "dedup": Case(arrange=Scene.waiting, act=_dedup, result=True, resent=True, raced=True, runs=1),
+    "rate": Case(
+        arrange=_under_a_ceiling,
+        act=lambda scene, _: scene.lossy.rate(),
+        result=None,
+        resent=None,
+        raced=None,
+        runs=1,
+    ),
+    "rate_consult": Case(
+        arrange=_under_a_ceiling,
+        act=_consult,
+        result=1,
+        resent=ConnectionLost,
+        raced=ConnectionLost,
+        runs=0,
     ),
     "progress": Case(
         arrange=Scene.waiting,

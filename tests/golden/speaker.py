@@ -144,12 +144,7 @@ class Speaker:
         return [OK, "OK" if reply is True else reply]
 
     def update_data(self, job_id: str, payload: str) -> Any:
-        """Another program's verb."""
-        row = self.keys.row(job_id)
-        if not self.scene.client.exists(row):
-            return GONE
-        self.scene.client.hset(row, "payload", payload)
-        return OK
+        return OK if self.scene.queue.update_data(job_id, payload.encode()) else GONE
 
     def lane_enqueue(self, group: str, job_id: str, payload: str) -> Any:
         new = lane_enqueue(self.scene.client, self.scene.name, group, job_id, payload)

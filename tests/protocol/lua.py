@@ -30,6 +30,7 @@ WRITES = frozenset(
         "SADD",
         "SET",
         "SREM",
+        "UNLINK",
         "ZADD",
         "ZPOPMIN",
         "ZREM",

@@ -187,7 +187,7 @@ def test_every_command_of_a_script_is_known_to_read_or_to_write() -> None:
 def test_what_settles_runs_on_a_full_server_and_what_admits_does_not(verb: str) -> None:
     found = script(verb)
     admits = {"enqueue", "enqueue_many", "schedule"}
-    grows = {"add_log", "complete_keep"}
+    grows = {"add_log", "complete_keep", "dedup", "update_data"}
     wanted: tuple[str, ...] | None = ("allow-oom",)
     if not writes(code_of(found.body), functions(found.header.uses)):
         wanted = ("no-writes",)

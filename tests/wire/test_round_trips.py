@@ -84,6 +84,25 @@ COSTS: dict[str, tuple[int, Callable[[Scene, Queue], Act]]] = {
         1,
         lambda scene, queue: _with([scene.dead() for _ in range(10)], queue.requeue_many),
     ),
+    "drain": (1, lambda scene, queue: (scene.enqueue(), queue.drain)[1]),
+    "drain of 500": (2, lambda scene, queue: _crowded(scene, queue.drain, 500)),
+    "obliterate": (2, lambda scene, queue: queue.obliterate),
+    "obliterate of 1000": (
+        3,
+        lambda scene, queue: (_crowded(scene, queue.obliterate, 1000), scene.queue.pause())[0],
+    ),
+    "update_data": (
+        1,
+        lambda scene, queue: _with(scene.enqueue(), lambda one: queue.update_data(one, b"new")),
+    ),
+    "dedup": (1, lambda scene, queue: lambda: queue.dedup("once", new_id(), LONG)),
+    "dedup_holder": (1, lambda scene, queue: lambda: queue.dedup_holder("once")),
+    "rate": (1, lambda scene, queue: queue.rate),
+    "set_rate": (1, lambda scene, queue: lambda: queue.set_rate(5)),
+    "rate_consult": (
+        1,
+        lambda scene, queue: (scene.enqueue(), lambda: queue.rate_consult(LONG, 10))[1],
+    ),
     "progress": (
         1,
         lambda scene, queue: _with(scene.enqueue(), lambda job_id: queue.progress(job_id, "50")),
@@ -106,6 +125,11 @@ COSTS: dict[str, tuple[int, Callable[[Scene, Queue], Act]]] = {
         lambda scene, queue: _page(lambda: parked(scene), queue, JobSet.SCHEDULE),
     ),
 }
+
+
+def _crowded(scene: Scene, act: Act, count: int) -> Act:
+    scene.queue.enqueue_many([(new_id(), b"w") for _ in range(count)])
+    return act
 
 
 def _with(found: Any, act: Callable[[Any], Any]) -> Act:

@@ -23,6 +23,18 @@ from echomq_app.protocol.calls.claiming import (
     extend_many,
     is_paused,
 )
+from echomq_app.protocol.calls.housekeeping import (
+    MAX_BUDGET,
+    MAX_DID_BYTES,
+    dedup,
+    dedup_holder,
+    drain,
+    obliterate,
+    rate,
+    rate_consult,
+    set_rate,
+    update_data,
+)
 from echomq_app.protocol.calls.settling import (
     MAX_ERROR_BYTES,
     NOTHING,
@@ -40,9 +52,11 @@ from echomq_app.protocol.calls.sweeping import beat, promote, reap, trim
 from echomq_app.protocol.calls.telling import add_log, counts, progress, read_rows, state
 
 __all__ = [
+    "MAX_BUDGET",
     "MAX_BULK_BYTES",
     "MAX_BULK_JOBS",
     "MAX_CLAIMS",
+    "MAX_DID_BYTES",
     "MAX_ERROR_BYTES",
     "MAX_LEASE_MS",
     "NOTHING",
@@ -60,17 +74,23 @@ __all__ = [
     "command",
     "complete",
     "counts",
+    "dedup",
+    "dedup_holder",
     "delay_at",
     "delay_in",
+    "drain",
     "enqueue",
     "enqueue_many",
     "extend",
     "extend_many",
     "is_paused",
     "lease_ms",
+    "obliterate",
     "pause",
     "progress",
     "promote",
+    "rate",
+    "rate_consult",
     "read_rows",
     "reap",
     "release",
@@ -81,6 +101,8 @@ __all__ = [
     "retry",
     "schedule_at",
     "schedule_in",
+    "set_rate",
     "state",
     "trim",
+    "update_data",
 ]

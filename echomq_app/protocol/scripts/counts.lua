@@ -1,7 +1,7 @@
 -- counts: a queue's numbers, read together.
 --
 -- FLAGS    no-writes
--- USES     clock
+-- USES     clock known_lanes
 -- KEYS[1]  base      prefix  emq:{q}:
 --
 -- REPLY  [numbers]  pending, active, schedule, dead, done, completed, failed; laned: waiting in lanes; paused: 0 or 1;
@@ -10,12 +10,8 @@ local base = KEYS[1]
 local function first_score(set)
   return redis.call('ZRANGE', base .. set, 0, 0, 'WITHSCORES')[2] or ''
 end
-local lanes, laned = {}, 0
-for _, group in ipairs(redis.call('SMEMBERS', base .. 'groups')) do lanes[group] = true end
-for _, group in ipairs(redis.call('SMEMBERS', base .. 'paused')) do lanes[group] = true end
-for _, group in ipairs(redis.call('HKEYS', base .. 'gactive')) do lanes[group] = true end
-for _, group in ipairs(redis.call('LRANGE', base .. 'ring', 0, -1)) do lanes[group] = true end
-for group in pairs(lanes) do laned = laned + redis.call('ZCARD', base .. 'g:' .. group .. ':pending') end
+local laned = 0
+for _, group in ipairs(known_lanes(base)) do laned = laned + redis.call('ZCARD', base .. 'g:' .. group .. ':pending') end
 return {
   redis.call('ZCARD', base .. 'pending'), redis.call('ZCARD', base .. 'active'),
   redis.call('ZCARD', base .. 'schedule'), redis.call('ZCARD', base .. 'dead'), redis.call('ZCARD', base .. 'done'),

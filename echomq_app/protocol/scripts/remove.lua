@@ -1,7 +1,7 @@
 -- remove: end a job's life wherever it waits, and leave a receipt.
 --
 -- FLAGS    allow-oom
--- USES     clock whole wake lane bury retained mark
+-- USES     clock whole wake lane bury retained mark dedup wipe
 -- KEYS[1]  row         hash    emq:{q}:job:<id>
 -- KEYS[2]  pending     zset    emq:{q}:pending
 -- KEYS[3]  active      zset    emq:{q}:active
@@ -42,7 +42,7 @@ end
 if did and did ~= '' and redis.pcall('GET', base .. 'de:' .. did) == id then
   redis.call('DEL', base .. 'de:' .. did)
 end
-redis.call('DEL', row, row .. ':logs', row .. ':errors', row .. ':lock')
+wipe_job(base, id)
 if existed == 0 then return -1 end
 if receipt_ms > 0 and fields[3] then
   local now = server_ms()

@@ -1,0 +1,7 @@
+-- Let a job go: its row, all that hangs on the row, and the deduplication key that stands for it.
+local function wipe_job(base, id)
+  local row = base .. 'job:' .. id
+  release_dedup(base, id)
+  redis.call('DEL', row, row .. ':logs', row .. ':errors', row .. ':lock',
+    row .. ':dependencies', row .. ':processed', row .. ':failed', row .. ':unsuccessful')
+end
