@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Any, Final, NoReturn
 
 from echomq_app.protocol import calls, replies
+from echomq_app.runtime.batches import BatchConsumer
 from echomq_app.runtime.pump import Pump
 from echomq_app.runtime.threads import Bell
 from echomq_app.runtime.worker import Worker
@@ -54,6 +55,21 @@ def sweep(pump: Pump, bell: Bell) -> None:
     while (pause := pump.tick()) is not None:
         parking.wait(pause, park=False, bell=bell.fileno())
         bell.hush()
+
+
+def gather(consumer: BatchConsumer, bell: Bell) -> None:
+    """Tick until the consumer is stopped; an idle one parks on its queue's wake list."""
+    parking = Parking(
+        consumer.queue.wire,
+        [consumer.queue.keys.wake],
+        block_s=consumer.options.beat.total_seconds(),
+    )
+    try:
+        while (pause := consumer.tick()) is not None:
+            parking.wait(pause, park=consumer.idle, bell=bell.fileno())
+            bell.hush()
+    finally:
+        parking.close()
 
 
 def stop_on_signals(stop: Callable[[], None], bell: Bell) -> None:
