@@ -22,6 +22,10 @@ class InvalidQueueName(InvalidInput):
     """A queue name the keyspace cannot hold (decision 7)."""
 
 
+class InvalidLane(InvalidInput):
+    """Not a branded id, which is what names a lane (protocol 4.16)."""
+
+
 class InvalidLease(InvalidInput):
     """A lease that is not a whole number of milliseconds above zero."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from echomq_app.protocol.errors import InvalidInput, InvalidQueueName
-from echomq_app.protocol.ids import valid_job_id
+from echomq_app.protocol.errors import InvalidInput, InvalidLane, InvalidQueueName
+from echomq_app.protocol.ids import is_branded, valid_job_id
 
 MAX_QUEUE_NAME_BYTES: Final = 128
 MAX_STREAM_NAME_BYTES: Final = 128
@@ -59,6 +59,16 @@ def valid_stream_name(name: object) -> str:
     return name
 
 
+def valid_lane(name: object) -> str:
+    """Return ``name`` if a lane may have it, else raise ``InvalidLane``: any branded id will do."""
+    if not isinstance(name, str) or not is_branded(name):
+        raise InvalidLane(
+            "a lane is named by a branded id: three letters A-Z and eleven base62 digits, such as "
+            f"the id of the customer whose jobs share it; got {name!r:.60}"
+        )
+    return name
+
+
 @dataclass(frozen=True, slots=True, init=False)
 class QueueKeys:
     """The keys of one queue; all share the slot of ``{name}``."""
@@ -74,6 +84,12 @@ class QueueKeys:
     done: str
     expire: str
     events: str
+    ring: str
+    paused: str
+    """The lanes that are parked. The queue's own flag is a field of ``meta``."""
+    groups: str
+    glimit: str
+    gweight: str
 
     def __init__(self, name: str) -> None:
         base = "emq:{" + valid_queue_name(name) + "}:"
@@ -90,6 +106,11 @@ class QueueKeys:
             "done",
             "expire",
             "events",
+            "ring",
+            "paused",
+            "groups",
+            "glimit",
+            "gweight",
         ):
             put(self, kind, base + kind)
 
@@ -110,7 +131,8 @@ class QueueKeys:
         return f"{self.base}de:{did}"
 
     def lane(self, group: str) -> str:
-        return f"{self.base}g:{valid_job_id(group)}:pending"
+        """``emq:{q}:g:<group>:pending``; raises ``InvalidLane`` before any wire."""
+        return f"{self.base}g:{valid_lane(group)}:pending"
 
     def stream(self, name: str) -> str:
         return f"{self.base}stream:{valid_stream_name(name)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from echomq_app.protocol.ids import JobId
-from echomq_app.protocol.states import Admission, Completion, Requeued, Retried, State
+from echomq_app.protocol.states import Admission, Completion, Reassigned, Requeued, Retried, State
 
 
 class Claimed(NamedTuple):
@@ -18,6 +18,8 @@ class Claimed(NamedTuple):
     """Claims so far that do not count as attempts."""
     lapses: int = 0
     """Leases of this job that ran out so far."""
+    group: str = ""
+    """The lane that it was claimed from."""
 
 
 class Beat(NamedTuple):
@@ -28,6 +30,13 @@ class Beat(NamedTuple):
     trimmed: int
     next_ms: int | None
     jobs: list[Claimed]
+
+
+class LaneReap(NamedTuple):
+    """What one step of a lane's reap did: how many came back, how many lapsed jobs it looked at."""
+
+    moved: int
+    seen: int
 
 
 class Counts(NamedTuple):
@@ -93,6 +102,11 @@ def job_id_or_none(raw: Any) -> JobId | None:
     return None if raw is None else JobId(text(raw))
 
 
+def names(raw: Any) -> list[str]:
+    """A set's members as text, sorted."""
+    return sorted(map(text, raw))
+
+
 _ADMISSIONS = {1: Admission.ADMITTED, 0: Admission.DUPLICATE, -1: Admission.WRONG_KIND}
 _REQUEUES = {1: Requeued.REQUEUED, 0: Requeued.NOT_DEAD, -1: Requeued.GONE}
 
@@ -115,6 +129,25 @@ def requeued(raw: Any) -> Requeued:
 def requeues(raw: Any) -> list[Requeued]:
     """A verdict for each job of a bulk."""
     return [_REQUEUES[int(item)] for item in raw]
+
+
+_REASSIGNS = {
+    1: Reassigned.MOVED,
+    0: Reassigned.NOOP,
+    -1: Reassigned.NOT_FOUND,
+    -2: Reassigned.NOT_PENDING,
+}
+
+
+def reassigned(raw: Any) -> Reassigned:
+    """A reassignment's verdict."""
+    return _REASSIGNS[int(raw)]
+
+
+def lane_reap(raw: Any) -> LaneReap:
+    """What a step of a lane's reap did."""
+    moved, seen = raw
+    return LaneReap(int(moved), int(seen))
 
 
 def completion(raw: Any) -> Completion:
@@ -147,6 +180,11 @@ def claims(raw: Any) -> list[Claimed]:
         Claimed(JobId(text(item[0])), item[1], int(item[2]), _counted(item[3]), _counted(item[4]))
         for item in raw
     ]
+
+
+def lane_claims(raw: Any) -> list[Claimed]:
+    """The jobs of one turn of a lane."""
+    return [job._replace(group=text(item[5])) for job, item in zip(claims(raw), raw, strict=True)]
 
 
 def beat(raw: Any) -> Beat:

@@ -64,6 +64,18 @@ class Requeued(StrEnum):
     GONE = "gone"
 
 
+class Reassigned(StrEnum):
+    """What it came to when a job was moved to another lane."""
+
+    MOVED = "moved"
+    NOOP = "noop"
+    """It is in that lane already."""
+    NOT_FOUND = "not_found"
+    """There is no such job, or it has no lane."""
+    NOT_PENDING = "not_pending"
+    """It does not wait: it runs, is parked or is dead."""
+
+
 class Repeat(StrEnum):
     """Whether a call may be sent again when its reply was lost."""
 

@@ -10,7 +10,7 @@ from echomq_app.protocol.calls import Call
 from echomq_app.protocol.errors import IdCollision, Stale, WrongType
 from echomq_app.protocol.ids import JobId
 from echomq_app.protocol.keyspace import NODES, QUEUES, QueueKeys
-from echomq_app.protocol.states import Admission, Completion, Requeued, Retried, State
+from echomq_app.protocol.states import Admission, Completion, Reassigned, Requeued, Retried, State
 from echomq_app.service.records import Lease
 from echomq_app.wire.exchange import Answer
 
@@ -187,6 +187,25 @@ def remove(keys: QueueKeys, job_id: str, *, force: bool, label: str, receipt_ms:
     return bool(answer.unwrap()) or answer.resent
 
 
+def lane_reassign(keys: QueueKeys, job_id: str, lane: str) -> Plan[Reassigned]:
+    """Move a job to another lane; after a lost sending ``noop`` means that it was moved."""
+    (answer,) = yield (calls.lane_reassign(keys, job_id, lane),)
+    verdict: Reassigned = answer.unwrap()
+    return Reassigned.MOVED if verdict is Reassigned.NOOP and answer.resent else verdict
+
+
+def lane_reap(keys: QueueKeys, lane: str, batch: int, most: int) -> Plan[int]:
+    """Give back a lane's lapsed jobs, looking at ``batch`` lapsed ones of whichever lane a step."""
+    moved = passed = 0
+    while moved < most:
+        step = yield from one(calls.lane_reap(keys, lane, batch, passed))
+        moved += step.moved
+        passed += step.seen - step.moved
+        if step.seen < batch:
+            break
+    return moved
+
+
 def every(step: Callable[[], Call[int]], batch: int, most: int) -> Plan[int]:
     """Repeat a bounded sweep until it comes up short, or ``most`` were moved."""
     total = 0
@@ -205,10 +224,7 @@ def join_bus(queue: str) -> Plan[None]:
 
 def known_queues() -> Plan[list[str]]:
     """The queues that our producers and workers have used, sorted."""
-    call = calls.command(
-        QUEUES, "SMEMBERS", QUEUES, read=lambda raw: sorted(map(replies.text, raw))
-    )
-    return (yield from one(call))
+    return (yield from one(calls.command(QUEUES, "SMEMBERS", QUEUES, read=replies.names)))
 
 
 def next_node() -> Plan[int]:

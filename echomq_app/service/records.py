@@ -26,6 +26,8 @@ class Lease:
     label: str
     excused: int = 0
     lapses: int = 0
+    lane: str = ""
+    """The lane that the job was claimed from; empty for a flat job."""
 
     @property
     def attempt(self) -> int:
@@ -43,6 +45,7 @@ def lease(queue: str, claimed: Claimed, label: str) -> Lease:
         label=label,
         excused=claimed.excused,
         lapses=claimed.lapses,
+        lane=claimed.group,
     )
 
 

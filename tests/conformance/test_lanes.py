@@ -1,68 +1,63 @@
-"""Scenarios of lanes: others fill and claim them, our settling keeps their books."""
+"""Scenarios of lanes: how they are filled, steered and emptied."""
 
 from __future__ import annotations
 
-from datetime import timedelta
-
-from echomq_app.protocol import calls
-from tests.foreign.lanes import LaneClaim, lane_claim, lane_limit, lane_pause, lane_resume
-from tests.protocol.lanes import GROUP, OTHER, Books, books, held_in_lane, laned
+from echomq_app.protocol.states import Reassigned
+from tests.protocol.lanes import GROUP, OTHER, Books, books, turn, waits
 from tests.protocol.scene import Scene
 
 
-def claim(scene: Scene) -> LaneClaim:
-    """The next job of the ring."""
-    held = lane_claim(scene.client, scene.name)
-    assert held is not None
-    return held
-
-
-def complete(scene: Scene, held: LaneClaim) -> None:
-    scene.run(calls.complete(scene.keys, held.job_id, held.token))
-
-
 def test_12_rotate(scene: Scene) -> None:
-    for group in (GROUP, GROUP, OTHER, OTHER):
-        laned(scene, group)
+    waits(scene, count=2)
+    waits(scene, OTHER, count=2)
 
     served = []
     for _ in range(4):
-        held = claim(scene)
-        served.append(held.group)
-        complete(scene, held)
+        (held,) = turn(scene)
+        served.append(held.lane)
+        scene.queue.complete(held)
 
     assert served == [GROUP, OTHER, GROUP, OTHER]
     assert books(scene) == books(scene, OTHER) == Books((), 0, False)
 
 
 def test_13_pause(scene: Scene) -> None:
-    held = held_in_lane(scene)
-    waiting = laned(scene)
-    lane_pause(scene.client, scene.name, GROUP)
+    waiting = waits(scene, count=2)
 
-    scene.run(calls.release(scene.keys, held.job_id, held.token))
-    assert books(scene) == Books((held.job_id, waiting), 0, False)
-    assert lane_claim(scene.client, scene.name) is None
+    scene.lanes.pause(GROUP)
+    assert turn(scene) == []
+    assert books(scene) == Books(tuple(waiting), 0, False)
 
-    lane_resume(scene.client, scene.name, GROUP)
-    assert claim(scene).job_id == held.job_id
+    scene.lanes.resume(GROUP)
+    assert [held.job_id for held in turn(scene)] == waiting[:1]
 
 
 def test_14_limit(scene: Scene) -> None:
-    lane_limit(scene.client, scene.name, GROUP, 1)
-    laned(scene)
-    waiting = laned(scene)
-    held = claim(scene)
-    assert lane_claim(scene.client, scene.name) is None
+    scene.lanes.limit(GROUP, 1)
+    _, waiting = waits(scene, count=2)
+    (held,) = turn(scene)
+    assert turn(scene) == []
     assert books(scene) == Books((waiting,), 1, False)
 
-    complete(scene, held)
+    scene.queue.complete(held)
 
-    assert claim(scene).job_id == waiting
+    assert [one.job_id for one in turn(scene)] == [waiting]
+
+
+def test_24_lane_depth(scene: Scene) -> None:
+    waits(scene, count=3)
+    waits(scene, OTHER)
+
+    assert scene.lanes.depths([GROUP, OTHER]) == {GROUP: 3, OTHER: 1}
+
+    turn(scene)
+    assert scene.lanes.depth(GROUP) == 2
+    assert scene.lanes.depth(OTHER) == 1
 
 
 def test_42_stalled_group(scene: Scene) -> None:
-    held = held_in_lane(scene)
+    waits(scene)
+    (held,) = turn(scene)
     scene.lapse(held.job_id)
 
     assert scene.queue.reap() == 1
@@ -71,43 +66,42 @@ def test_42_stalled_group(scene: Scene) -> None:
     assert scene.members("pending") == []
 
 
-def test_a_lane_is_known_while_it_has_work_and_forgotten_with_its_last_job(scene: Scene) -> None:
-    first, second = held_in_lane(scene), held_in_lane(scene, OTHER)
-    for held in (first, second):
-        scene.run(calls.release(scene.keys, held.job_id, held.token))
-    assert scene.client.smembers(scene.key("groups")) == {GROUP.encode(), OTHER.encode()}
+def test_44_reassign(scene: Scene) -> None:
+    moved, stays = waits(scene, count=2)
 
-    complete(scene, claim(scene))
-    assert scene.client.smembers(scene.key("groups")) == {OTHER.encode()}
+    assert scene.lanes.reassign(moved, OTHER) is Reassigned.MOVED
+    assert scene.fields(moved, "group") == [OTHER]
+    assert scene.places(moved) == [f"g:{OTHER}:pending"]
 
-    scene.queue.remove(second.job_id)
-    assert not scene.client.exists(scene.key("groups"))
+    assert {held.job_id for _ in range(2) for held in turn(scene)} == {moved, stays}
+    assert books(scene) == books(scene, OTHER) == Books((), 1, False)
 
 
-def test_lanes_survive_every_way_a_job_can_leave_and_come_back(scene: Scene) -> None:
-    lane_limit(scene.client, scene.name, GROUP, 1)
-    job_id = laned(scene)
+def test_45_lane_drain(scene: Scene) -> None:
+    waits(scene, count=3)
+    (running,) = turn(scene)
+    first, second = books(scene).waiting
+    scene.queue.add_log(first, "a line")
+    (other,) = waits(scene, OTHER)
 
-    scene.run(calls.release(scene.keys, job_id, claim(scene).token))
-    scene.run(calls.delay_at(scene.keys, job_id, claim(scene).token, 1))
-    assert scene.queue.promote() == 1
-    claim(scene)
-    scene.lapse(job_id)
-    assert scene.queue.reap() == 1
-    scene.run(
-        calls.retry(
-            scene.keys, job_id, claim(scene).token, delay_ms=0, max_attempts=0, error="boom"
-        )
-    )
-    scene.queue.requeue(job_id)
-    scene.run(
-        calls.retry(
-            scene.keys, job_id, claim(scene).token, delay_ms=0, max_attempts=9, error="boom"
-        )
-    )
-    scene.fall_due(job_id)
-    assert scene.queue.promote() == 1
-    assert books(scene) == Books((job_id,), 0, True)
-    assert scene.queue.remove(job_id, receipt_for=timedelta(minutes=1)) is True
+    assert scene.lanes.drain(GROUP) == 2
 
-    assert books(scene) == Books((), 0, False)
+    assert books(scene) == Books((), 1, False)
+    assert books(scene, OTHER) == Books((other,), 0, True)
+    for job_id in (first, second):
+        assert scene.client.exists(scene.keys.row(job_id)) == 0
+        assert scene.client.exists(scene.keys.logs(job_id)) == 0
+    assert scene.places(running.job_id) == ["active"]
+
+
+def test_46_reap_group(scene: Scene) -> None:
+    waits(scene)
+    waits(scene, OTHER)
+    mine, sibling = (held.job_id for _ in range(2) for held in turn(scene))
+    scene.lapse(mine, sibling)
+
+    assert scene.lanes.reap(GROUP) == 1
+
+    assert books(scene) == Books((mine,), 0, True)
+    assert scene.places(sibling) == ["active"]
+    assert books(scene, OTHER) == Books((), 1, False)

@@ -57,7 +57,7 @@ KEYS: tuple[Key, ...] = (
     Key("ring", "list", "lanes that can be served, in rotation", "its lanes"),
     Key("gactive", "hash", "how many jobs of a lane run; no field at 0", "its lanes"),
     Key("glimit", "hash", "how many jobs of a lane may run", "its lanes"),
-    Key("gweight", "hash", "a lane's share of the turns; we delete it only", "its lanes"),
+    Key("gweight", "hash", "how many jobs a weighted turn of a lane gives; none: 1", "its lanes"),
     Key("paused", "set", "lanes that are parked", "its lanes"),
     Key("groups", "set", "lanes with jobs that wait or run, as our verbs saw them", "its lanes"),
     Key(
@@ -117,7 +117,7 @@ FIELDS: tuple[Field, ...] = (
     Field("attempts", "admission, claims", "how often it was claimed, and the fencing token"),
     Field("payload", "admission, update_data", "opaque bytes; for a Django task the JSON object"),
     Field("last_error", "retry", "the newest error, at most 8 kB; gone after a requeue"),
-    Field("group", "foreign producers", "the lane that the job belongs to"),
+    Field("group", "admission to a lane, lane_reassign", "the lane that the job belongs to"),
     Field("worker", "claims with a label", "token and label of the newest claim"),
     Field("claimed_at", "claims with a label", "when it was claimed, server ms"),
     Field("settled", "retry, release, delay, requeue", "token, verb and label of that settle"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 import pytest
@@ -13,29 +11,11 @@ from echomq_app.protocol.errors import ConnectionLost, Stale
 from echomq_app.protocol.states import Admission, Completion, JobSet, Requeued, Retried, State
 from echomq_app.service.queue import new_label
 from echomq_app.service.records import PageRequest
+from tests.faults.case import Act, Case
+from tests.faults.cases_lanes import LANE_CASES
 from tests.faults.scene import AT_ONCE, LEASE, Scene, outcome_of, receipt_of
 
-Arrange = Callable[[Scene], Any]
-Act = Callable[[Scene, Any], object]
 MINUTE_MS: Final = 60_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class Case:
-    """``act`` runs the verb over the lossy wire on what ``arrange`` has put there.
-
-    ``result``: what it answers undisturbed. ``resent``: what it answers when its first reply was
-    lost and nobody came between; ``raced``: when a fast worker came between. An exception class
-    is raised. ``runs``: how often the fast worker runs each of the case's jobs, all told.
-    """
-
-    arrange: Arrange
-    act: Act
-    result: object
-    resent: object
-    raced: object
-    runs: int
-    moves_deadlines: bool = False
 
 
 def _claim(scene: Scene, _: object) -> object:
@@ -356,6 +336,7 @@ CASES: Final[dict[str, Case]] = {
     "read_rows": Case(
         arrange=Scene.waiting, act=_page, result=True, resent=True, raced=True, runs=1
     ),
+    **LANE_CASES,
 }
 
 

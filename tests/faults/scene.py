@@ -13,6 +13,7 @@ from echomq_app.protocol import payload
 from echomq_app.protocol.calls import Retention
 from echomq_app.protocol.ids import JobId, Minter
 from echomq_app.protocol.states import State
+from echomq_app.service.lanes import Lanes
 from echomq_app.service.queue import Queue, new_label
 from echomq_app.service.records import Lease
 from echomq_app.wire.link import Wire
@@ -23,6 +24,8 @@ LEASE = timedelta(minutes=1)
 BRIEF = timedelta(milliseconds=1)
 AT_ONCE = timedelta()
 RECEIPT_MS = 60_000
+LANE = "CUS00000000001"
+OTHER_LANE = "CUS00000000002"
 
 
 def new_payload() -> bytes:
@@ -51,13 +54,16 @@ class Hand:
 
     def __init__(self, queue: Queue) -> None:
         self.queue = queue
+        self.lanes = Lanes(queue.wire, queue.name)
         self.ran: Counter[JobId] = Counter()
 
     def clear(self) -> None:
         """Reap, promote, then run and complete until nothing can be claimed."""
         self.queue.reap()
         self.queue.promote()
-        while claimed := self.queue.claim_many(LEASE, 10, new_label()):
+        while claimed := self.queue.claim_many(LEASE, 10, new_label()) or self.lanes.claim(
+            LEASE, 10, new_label()
+        ):
             for held in claimed:
                 self.ran[held.job_id] += 1
                 self.queue.complete(held, receipt_of(held))
@@ -77,6 +83,8 @@ class Scene:
         self.client = client
         self.direct = Queue(Wire(client), NAME)
         self.lossy = Queue(lossy, NAME)
+        self.lanes = Lanes(self.direct.wire, NAME)
+        self.lossy_lanes = Lanes(lossy, NAME)
         self.hand = Hand(self.direct)
         self.keys = self.direct.keys
         self.minter = Minter()
@@ -96,6 +104,24 @@ class Scene:
         job_id, raw = self.new_job()
         self.direct.enqueue(job_id, raw)
         return job_id
+
+    def waiting_in_lane(self, lane: str = LANE) -> JobId:
+        """A job that waits in a lane."""
+        job_id, raw = self.new_job()
+        self.lanes.enqueue(lane, job_id, raw)
+        return job_id
+
+    def parked_lane(self) -> JobId:
+        """A job that waits in a lane which is parked."""
+        self.lanes.pause(LANE)
+        return self.waiting_in_lane()
+
+    def lapsed_in_lane(self) -> Lease:
+        """A job of a lane whose holder's lease is over."""
+        self.waiting_in_lane()
+        (held,) = self.lanes.claim(BRIEF, 1, new_label())
+        eventually(lambda: self.has_lapsed(held.job_id), message="the lease's end")
+        return held
 
     def held(self, lease_for: timedelta = LEASE) -> Lease:
         """A job that the caller holds."""
@@ -142,8 +168,9 @@ class Scene:
         return int(cast("bytes", self.client.hget(self.keys.row(job_id), "attempts")))
 
     def holders(self, job_id: str) -> list[str]:
-        """The sets that hold a job."""
-        sets = (self.keys.pending, self.keys.active, self.keys.schedule, self.keys.dead)
+        """The sets that hold a job, the lanes of a scene among them."""
+        lanes = (self.keys.lane(LANE), self.keys.lane(OTHER_LANE))
+        sets = (self.keys.pending, self.keys.active, self.keys.schedule, self.keys.dead, *lanes)
         return [key for key in sets if self.client.zscore(key, job_id) is not None]
 
     def snapshot(self, *without_scores: str) -> dict[str, object]:

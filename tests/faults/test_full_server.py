@@ -10,13 +10,23 @@ from echomq_app.protocol import calls
 from echomq_app.protocol.calls import NOTHING
 from echomq_app.protocol.errors import ServerFull
 from echomq_app.protocol.keyspace import VERSION
-from echomq_app.protocol.states import Admission, Completion, JobSet, Requeued, Retried, State
+from echomq_app.protocol.states import (
+    Admission,
+    Completion,
+    JobSet,
+    Reassigned,
+    Requeued,
+    Retried,
+    State,
+)
 from echomq_app.service.bus import ServerBus
 from echomq_app.service.queue import new_label
 from echomq_app.service.records import PageRequest
 from echomq_app.wire.link import Wire
 from tests.faults.scene import (
+    LANE,
     LEASE,
+    OTHER_LANE,
     Scene,
     new_payload,
     outcome_of,
@@ -71,6 +81,8 @@ def test_a_bulk_and_a_schedule_are_refused_whole(scene: Scene, fill: Callable[[]
         scene.direct.enqueue_many(scene.new_jobs(3))
     with pytest.raises(ServerFull, match=SENTENCE.format(verb="schedule")):
         scene.direct.schedule_in(scene.new_job()[0], b"{}", LEASE)
+    with pytest.raises(ServerFull, match=SENTENCE.format(verb="lane_enqueue")):
+        scene.lanes.enqueue(LANE, *scene.new_job())
 
     assert scene.snapshot() == before
 
@@ -144,6 +156,25 @@ def test_claims_sweeps_and_what_operators_do_work(scene: Scene, fill: Callable[[
     assert queue.claim(LEASE, new_label()) is not None
     assert len(queue.claim_many(LEASE, 9, new_label())) == 2
     assert queue.facts().counts.active == 6
+
+
+def test_lanes_are_claimed_and_steered(scene: Scene, fill: Callable[[], None]) -> None:
+    lapsed = scene.lapsed_in_lane().job_id
+    first, second, moved = (scene.waiting_in_lane() for _ in range(3))
+    fill()
+    lanes = scene.lanes
+
+    assert lanes.reap(LANE) == 1
+    assert lanes.reassign(moved, OTHER_LANE) is Reassigned.MOVED
+    assert lanes.pause(LANE)
+    assert [held.job_id for held in lanes.claim(LEASE, 9)] == [moved]
+    assert lanes.resume(LANE)
+    lanes.limit(LANE, 2)
+    lanes.weight(LANE, 5)
+    assert [held.job_id for held in lanes.claim_weighted(LEASE)] == [lapsed, first]
+    assert lanes.drain(LANE) == 1
+    assert scene.state(second) is State.ABSENT
+    assert lanes.depth(LANE) == 0
 
 
 def test_an_outcome_is_refused_and_its_job_completed_with_a_receipt(

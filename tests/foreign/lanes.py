@@ -1,6 +1,6 @@
 """Fair lanes as another program speaks them (protocol 4.16): who fills them and who claims.
 
-Written from the description; our own product settles such jobs and has no verb that makes one yet.
+Written from the description, so that our own verbs meet somebody else's.
 """
 
 from __future__ import annotations

@@ -12,7 +12,6 @@ from echomq_app.protocol.errors import InvalidInput, NotMonotonic, Stale, WrongK
 from echomq_app.protocol.states import Admission, Completion, JobSet, State
 from tests.eventually import eventually
 from tests.foreign.flows import flow_add
-from tests.foreign.lanes import lane_claim, lane_enqueue, lane_pause, lane_resume
 from tests.protocol.scene import Scene
 
 OK = "ok"
@@ -147,26 +146,28 @@ class Speaker:
         return OK if self.scene.queue.update_data(job_id, payload.encode()) else GONE
 
     def lane_enqueue(self, group: str, job_id: str, payload: str) -> Any:
-        new = lane_enqueue(self.scene.client, self.scene.name, group, job_id, payload)
-        return [OK, "enqueued" if new else "duplicate"]
+        call = calls.lane_enqueue(self.keys, group, job_id, payload.encode())
+        admission = self.scene.run(call)
+        return [OK, "enqueued" if admission is Admission.ADMITTED else "duplicate"]
 
     def lane_claim(self, lease_ms: int) -> Any:
-        held = lane_claim(self.scene.client, self.scene.name, lease_ms)
-        return [OK, [held.job_id, held.payload.decode(), *held[2:]]] if held else "empty"
+        for held in self.scene.lanes.claim(timedelta(milliseconds=lease_ms)):
+            return [OK, [held.job_id, held.payload.decode(), held.token, held.lane]]
+        return "empty"
 
     def lane_pause(self, group: str) -> Any:
-        lane_pause(self.scene.client, self.scene.name, group)
+        self.scene.lanes.pause(group)
         return OK
 
     def lane_resume(self, group: str) -> Any:
-        lane_resume(self.scene.client, self.scene.name, group)
+        self.scene.lanes.resume(group)
         return OK
 
     def lane_depth(self, group: str) -> Any:
-        return [OK, self.scene.client.zcard(self.keys.lane(group))]
+        return [OK, self.scene.lanes.depth(group)]
 
     def lane_depths(self, *groups: str) -> Any:
-        return [OK, {group: self.lane_depth(group)[1] for group in groups}]
+        return [OK, self.scene.lanes.depths(groups)]
 
     def flow_add(self, parent: str, payload: str, *words: str) -> Any:
         children = dict(zip(words[::2], words[1::2], strict=True))

@@ -124,7 +124,7 @@ GUARDS: Final[Mapping[str, Guard]] = {
         "enqueue claim a_row_is_deleted",
     ),
     "ghost, for promote and reap": Guard(
-        replaced(("    elseif fields[1] then\n      flat", "    else\n      flat")),
+        replaced(("  elseif fields[1] then\n    moved", "  else\n    moved")),
         "enqueue claim sweep schedules_come_due leases_lapse a_row_is_deleted",
     ),
     "excused": Guard(

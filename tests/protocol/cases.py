@@ -52,6 +52,8 @@ def is_answer(shape: str, reply: Any) -> bool:
         return bool(reply) and set(reply) <= {1, 0, -1}
     if shape == "[[id, payload, token, excused, lapses]]":
         return all(len(item) == 5 for item in reply)
+    if shape == "[[id, payload, token, excused, lapses, group]]":
+        return all(len(item) == 6 for item in reply)
     if shape == "[id]":
         return all(isinstance(item, bytes) for item in reply)
     if shape in ("[numbers]", "[rows]"):

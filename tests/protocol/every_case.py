@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from tests.protocol import cases_admission, cases_housekeeping, cases_queue, cases_settling
+from tests.protocol import (
+    cases_admission,
+    cases_housekeeping,
+    cases_lanes,
+    cases_queue,
+    cases_settling,
+)
 from tests.protocol.cases import CASES, Case
 
-SOURCES = (cases_admission, cases_settling, cases_queue, cases_housekeeping)
+SOURCES = (cases_admission, cases_settling, cases_queue, cases_housekeeping, cases_lanes)
 EVERY_CASE: tuple[Case, ...] = tuple(CASES)

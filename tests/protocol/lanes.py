@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from echomq_app.protocol import calls
+from echomq_app.protocol.ids import JobId
+from echomq_app.service.records import Lease
 from tests.foreign.lanes import LaneClaim, LaneKeys, lane_claim, lane_enqueue
-from tests.protocol.scene import Scene, new_id
+from tests.protocol.scene import LONG, Scene, new_id
 
 GROUP = "PRT0JZGkPbGj4a"
 OTHER = "PRT0JZGkPbYKCe"
@@ -30,6 +32,24 @@ def books(scene: Scene, group: str = GROUP) -> Books:
     assert ring.count(group) <= 1
     waiting = tuple(scene.members(f"g:{group}:pending"))
     return Books(waiting, int(running or 0), group in ring)
+
+
+def waits(scene: Scene, group: str = GROUP, count: int = 1) -> list[JobId]:
+    """Jobs of ours that wait in a lane, oldest first."""
+    jobs = [new_id() for _ in range(count)]
+    for job_id in jobs:
+        scene.lanes.enqueue(group, job_id, b"w")
+    return jobs
+
+
+def turn(scene: Scene, size: int = 1, label: str = "") -> list[Lease]:
+    """What our claim of the next lane gives, held for ten minutes."""
+    return scene.lanes.claim(LONG, size, label)
+
+
+def known(scene: Scene) -> set[str]:
+    """The lanes that the queue knows to have work."""
+    return set(scene.lanes.known())
 
 
 def laned(scene: Scene, group: str = GROUP) -> str:

@@ -47,6 +47,7 @@ READS = frozenset(
         "HRANDFIELD",
         "SRANDMEMBER",
         "HLEN",
+        "LINDEX",
         "HMGET",
         "LLEN",
         "LPOS",

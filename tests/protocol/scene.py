@@ -13,6 +13,7 @@ from redis.cluster import RedisCluster
 from echomq_app.protocol.calls import Call
 from echomq_app.protocol.ids import JobId, Minter
 from echomq_app.protocol.keyspace import QueueKeys
+from echomq_app.service.lanes import Lanes
 from echomq_app.service.queue import Queue
 from echomq_app.service.records import Lease
 from echomq_app.service.streams import Stream
@@ -38,12 +39,14 @@ class Scene:
     name: str = "q"
     keys: QueueKeys = field(init=False)
     queue: Queue = field(init=False)
+    lanes: Lanes = field(init=False)
     wire: Wire = field(init=False)
 
     def __post_init__(self) -> None:
         self.keys = QueueKeys(self.name)
         self.wire = Wire(self.client)
         self.queue = Queue(self.wire, self.name)
+        self.lanes = Lanes(self.wire, self.name)
 
     def run(self, call: Call[T]) -> T:
         return self.wire.run(call)

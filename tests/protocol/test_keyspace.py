@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from echomq_app.protocol.errors import InvalidJobId, InvalidQueueName
+from echomq_app.protocol.errors import InvalidJobId, InvalidLane, InvalidQueueName
 from echomq_app.protocol.keyspace import NODES, QUEUES, VERSION, QueueKeys, slot, valid_queue_name
 
 JOB = "JOB0KHTOWnGLuC"
@@ -71,6 +71,11 @@ def test_every_key_of_a_queue_is_spelled_as_the_protocol_spells_it() -> None:
     assert keys.done == "emq:{orders}:done"
     assert keys.expire == "emq:{orders}:expire"
     assert keys.events == "emq:{orders}:events"
+    assert keys.ring == "emq:{orders}:ring"
+    assert keys.paused == "emq:{orders}:paused"
+    assert keys.groups == "emq:{orders}:groups"
+    assert keys.glimit == "emq:{orders}:glimit"
+    assert keys.gweight == "emq:{orders}:gweight"
     assert keys.row(JOB) == f"emq:{{orders}}:job:{JOB}"
     assert keys.logs(JOB) == f"emq:{{orders}}:job:{JOB}:logs"
     assert keys.errors(JOB) == f"emq:{{orders}}:job:{JOB}:errors"
@@ -83,7 +88,12 @@ def test_the_reserve_has_a_slot_that_no_queue_shares_by_name() -> None:
     assert {slot(VERSION), slot(NODES), slot(QUEUES)} == {9051}
 
 
-@pytest.mark.parametrize("build", ["row", "logs", "errors", "result", "lane"])
+@pytest.mark.parametrize("build", ["row", "logs", "errors", "result"])
 def test_no_key_is_built_from_a_malformed_id(build: str) -> None:
     with pytest.raises(InvalidJobId, match="a job id is 14 ASCII characters"):
         getattr(QueueKeys("q"), build)("nope")
+
+
+def test_no_key_is_built_from_a_lane_that_is_none() -> None:
+    with pytest.raises(InvalidLane, match="a lane is named by a branded id"):
+        QueueKeys("q").lane("nope")

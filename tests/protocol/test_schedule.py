@@ -6,9 +6,10 @@ import pytest
 
 from echomq_app.protocol import calls
 from echomq_app.protocol.calls import Retention
-from echomq_app.protocol.errors import IdCollision, InvalidInput, WrongKind
+from echomq_app.protocol.errors import IdCollision, InvalidInput, InvalidLane, WrongKind
 from echomq_app.protocol.states import Admission
-from tests.protocol.scene import Scene, new_id
+from tests.protocol.lanes import GROUP, Books, books
+from tests.protocol.scene import LONG, Scene, new_id
 
 NEW_YEAR = datetime(2030, 1, 1, tzinfo=UTC)
 NEW_YEAR_MS = 1_893_456_000_000
@@ -93,3 +94,35 @@ def test_a_time_that_is_no_whole_number_is_refused_before_any_wire(
 ) -> None:
     with pytest.raises(InvalidInput, match="a time in milliseconds is a whole number from 0"):
         calls.schedule_in(scene.keys, new_id(), b"w", value)
+
+
+def test_a_job_of_a_lane_joins_it_when_it_is_due(scene: Scene) -> None:
+    job_id = new_id()
+
+    assert scene.lanes.schedule_in(GROUP, job_id, b"w", timedelta()) is Admission.ADMITTED
+    assert scene.places(job_id) == ["schedule"]
+    assert books(scene) == Books((), 0, False)
+    assert scene.fields(job_id, "state", "attempts", "payload", "group") == [
+        "scheduled",
+        "0",
+        "w",
+        GROUP,
+    ]
+    scene.queue.promote()
+
+    assert books(scene) == Books((job_id,), 0, True)
+    assert scene.members("pending") == []
+
+
+def test_a_job_of_a_lane_joins_it_at_an_instant(scene: Scene) -> None:
+    job_id, at = new_id(), datetime(2031, 1, 1, tzinfo=UTC)
+
+    assert scene.lanes.schedule_at(GROUP, job_id, b"w", at) is Admission.ADMITTED
+
+    assert scene.score("schedule", job_id) == at.timestamp() * 1000
+    assert scene.fields(job_id, "group") == [GROUP]
+
+
+def test_a_lane_that_is_none_is_refused_before_any_wire(scene: Scene) -> None:
+    with pytest.raises(InvalidLane, match="a lane is named by a branded id"):
+        scene.lanes.schedule_in("shop", new_id(), b"w", LONG)

@@ -30,6 +30,8 @@ SEEN_ONLY_BY_RUNNING = {
     "requeue": {"1", "-1"},
     "pause": {"1", "0"},
     "resume": {"1", "0"},
+    "lane_pause": {"1", "0"},
+    "lane_resume": {"1", "0"},
 }
 BUILT_BY_ANOTHER_CALL = {"complete_keep", "schedule", "delay"}
 SERVERS_OWN = {"WRONGTYPE", "OOM", "BUSYGROUP", "NOGROUP"}
@@ -186,7 +188,7 @@ def test_every_command_of_a_script_is_known_to_read_or_to_write() -> None:
 @pytest.mark.parametrize("verb", VERBS)
 def test_what_settles_runs_on_a_full_server_and_what_admits_does_not(verb: str) -> None:
     found = script(verb)
-    admits = {"enqueue", "enqueue_many", "schedule"}
+    admits = {"enqueue", "enqueue_many", "schedule", "lane_enqueue"}
     grows = {"add_log", "complete_keep", "dedup", "update_data"}
     wanted: tuple[str, ...] | None = ("allow-oom",)
     if not writes(code_of(found.body), functions(found.header.uses)):

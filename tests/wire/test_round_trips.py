@@ -14,9 +14,11 @@ from echomq_app.protocol.errors import IdCollision
 from echomq_app.protocol.script import every_verb, script
 from echomq_app.protocol.states import JobSet
 from echomq_app.service.bus import ServerBus
+from echomq_app.service.lanes import Lanes
 from echomq_app.service.queue import Queue
 from echomq_app.service.records import PageRequest
 from echomq_app.wire.link import Wire
+from tests.protocol.lanes import GROUP, OTHER, laned, waits
 from tests.protocol.scene import LONG, Scene, new_id
 from tests.servers.proxy import CuttingProxy
 from tests.servers.server import Server
@@ -126,6 +128,35 @@ COSTS: dict[str, tuple[int, Callable[[Scene, Queue], Act]]] = {
     ),
 }
 
+LANE_COSTS: dict[str, tuple[int, Callable[[Scene, Lanes], Act]]] = {
+    "enqueue": (1, lambda scene, lanes: lambda: lanes.enqueue(GROUP, new_id(), b"w")),
+    "enqueue_new": (1, lambda scene, lanes: lambda: lanes.enqueue_new(GROUP, b"w")),
+    "schedule_in": (1, lambda scene, lanes: lambda: lanes.schedule_in(GROUP, new_id(), b"w", LONG)),
+    "claim": (1, lambda scene, lanes: _with(waits(scene), lambda _: lanes.claim(LONG, 10))),
+    "claim of nothing": (1, lambda scene, lanes: lambda: lanes.claim(LONG)),
+    "claim_weighted": (
+        1,
+        lambda scene, lanes: _with(waits(scene), lambda _: lanes.claim_weighted(LONG)),
+    ),
+    "pause": (1, lambda scene, lanes: lambda: lanes.pause(GROUP)),
+    "resume": (1, lambda scene, lanes: lambda: lanes.resume(GROUP)),
+    "limit": (1, lambda scene, lanes: lambda: lanes.limit(GROUP, 1)),
+    "weight": (1, lambda scene, lanes: lambda: lanes.weight(GROUP, 2)),
+    "reassign": (
+        1,
+        lambda scene, lanes: _with(laned(scene), lambda job_id: lanes.reassign(job_id, OTHER)),
+    ),
+    "drain": (1, lambda scene, lanes: _with(waits(scene), lambda _: lanes.drain(GROUP))),
+    "drain of 501": (
+        2,
+        lambda scene, lanes: _with(waits(scene, count=501), lambda _: lanes.drain(GROUP)),
+    ),
+    "reap": (1, lambda scene, lanes: lambda: lanes.reap(GROUP)),
+    "depth": (1, lambda scene, lanes: lambda: lanes.depth(GROUP)),
+    "depths": (1, lambda scene, lanes: lambda: lanes.depths([GROUP, OTHER])),
+    "known": (1, lambda scene, lanes: lanes.known),
+}
+
 
 def _crowded(scene: Scene, act: Act, count: int) -> Act:
     scene.queue.enqueue_many([(new_id(), b"w") for _ in range(count)])
@@ -168,6 +199,19 @@ def test_a_verb_costs_its_round_trips_and_no_more(
 ) -> None:
     cost, arrange = COSTS[verb]
     act = arrange(beside, queue)
+    proxy.reset()
+
+    act()
+
+    assert proxy.round_trips == cost
+
+
+@pytest.mark.parametrize("verb", LANE_COSTS)
+def test_a_verb_of_lanes_costs_its_round_trips_and_no_more(
+    beside: Scene, queue: Queue, proxy: CuttingProxy, verb: str
+) -> None:
+    cost, arrange = LANE_COSTS[verb]
+    act = arrange(beside, Lanes(queue.wire, queue.name))
     proxy.reset()
 
     act()
@@ -260,8 +304,11 @@ def test_what_no_queue_owns_costs_one_round_trip_each(
         assert proxy.round_trips == before + 1
 
 
-def test_every_method_of_a_queue_has_its_cost_pinned() -> None:
-    methods = {name for name in vars(Queue) if not name.startswith("_")}
-    pinned = {name.split()[0] for name in COSTS}
+@pytest.mark.parametrize(("service", "costs"), [(Queue, COSTS), (Lanes, LANE_COSTS)])
+def test_every_method_of_a_service_has_its_cost_pinned(
+    service: type, costs: dict[str, object]
+) -> None:
+    methods = {name for name in vars(service) if not name.startswith("_")}
+    pinned = {name.split()[0] for name in costs}
 
     assert methods - pinned == {"schedule_at"}

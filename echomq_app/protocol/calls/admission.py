@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from echomq_app.protocol import replies
-from echomq_app.protocol.calls.call import Call, scripted, whole
+from echomq_app.protocol.calls.call import Call, Word, scripted, whole
 from echomq_app.protocol.errors import InvalidInput
-from echomq_app.protocol.keyspace import QueueKeys
+from echomq_app.protocol.keyspace import QueueKeys, valid_lane
 from echomq_app.protocol.states import Admission
 
 MAX_BULK_JOBS: Final = 500
@@ -53,23 +53,25 @@ def bulk_chunks(jobs: Sequence[tuple[str, bytes]]) -> list[Sequence[tuple[str, b
     return chunks
 
 
-def schedule_at(keys: QueueKeys, job_id: str, payload: bytes, at_ms: int) -> Call[Admission]:
+def schedule_at(
+    keys: QueueKeys, job_id: str, payload: bytes, at_ms: int, lane: str | None = None
+) -> Call[Admission]:
     """Admit a job that may not run before ``at_ms`` (ms since 1970, the caller's clock)."""
-    return _schedule(keys, job_id, payload, "at", at_ms)
+    return _schedule(keys, job_id, payload, "at", at_ms, lane)
 
 
-def schedule_in(keys: QueueKeys, job_id: str, payload: bytes, delay_ms: int) -> Call[Admission]:
+def schedule_in(
+    keys: QueueKeys, job_id: str, payload: bytes, delay_ms: int, lane: str | None = None
+) -> Call[Admission]:
     """Admit a job that may not run for ``delay_ms`` on the server's clock."""
-    return _schedule(keys, job_id, payload, "in", delay_ms)
+    return _schedule(keys, job_id, payload, "in", delay_ms, lane)
 
 
 def _schedule(
-    keys: QueueKeys, job_id: str, payload: bytes, mode: str, value: int
+    keys: QueueKeys, job_id: str, payload: bytes, mode: str, value: int, lane: str | None
 ) -> Call[Admission]:
     row = keys.row(job_id)
-    return scripted(
-        "schedule",
-        (row, keys.schedule, keys.result(job_id)),
-        (job_id, payload, mode, whole("a time in milliseconds", value, 0)),
-        replies.admission,
-    )
+    args: tuple[Word, ...] = (job_id, payload, mode, whole("a time in milliseconds", value, 0))
+    if lane is not None:
+        args = (*args, valid_lane(lane))
+    return scripted("schedule", (row, keys.schedule, keys.result(job_id)), args, replies.admission)

@@ -15,10 +15,14 @@ local function lane_of(base, group)
   return pcall(read_lane, base, group)
 end
 
--- Put the lane back in rotation when it has work, is not parked and is below its ceiling.
+-- Whether the lane has work, is not parked and is below its ceiling.
+local function can_be_served(lane)
+  return lane.waiting > 0 and not lane.parked and not (lane.limit and lane.running >= lane.limit)
+end
+
+-- Put the lane back in rotation when it can be served.
 local function ring_lane(lane)
-  if lane.waiting < 1 or lane.parked or lane.ringed then return end
-  if lane.limit and lane.running >= lane.limit then return end
+  if lane.ringed or not can_be_served(lane) then return end
   redis.call('RPUSH', lane.base .. 'ring', lane.group)
   push_wake(lane.base .. 'wake', 1)
 end
@@ -35,6 +39,15 @@ local function lane_job_stopped(lane)
     redis.call('HSET', lane.base .. 'gactive', lane.group, lane.running)
   else
     redis.call('HDEL', lane.base .. 'gactive', lane.group)
+  end
+  forget_idle(lane)
+end
+
+local function lane_jobs_started(lane, count)
+  lane.running = lane.running + count
+  if count > 0 then
+    redis.call('HSET', lane.base .. 'gactive', lane.group, lane.running)
+    redis.pcall('SADD', lane.base .. 'groups', lane.group)
   end
   forget_idle(lane)
 end
