@@ -10,6 +10,7 @@ import pytest
 from tests.servers.cluster import Cluster
 from tests.servers.engines import DEFAULT, ENGINE_NAMES, any_engine, engine
 from tests.servers.parts import CLUSTER_ENGINES, Parts
+from tests.servers.postgresql import PostgreSQL
 from tests.servers.proxy import CuttingProxy
 from tests.servers.sentinel import Sentinel
 from tests.servers.server import Server
@@ -60,6 +61,21 @@ def fresh_server() -> Iterator[Server]:
     """A default engine's server for this test alone, to kill, freeze or reconfigure."""
     with Server(engine(DEFAULT)) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def _postgresql() -> Iterator[PostgreSQL]:
+    with PostgreSQL() as server:
+        yield server
+
+
+@pytest.fixture
+def postgresql(_postgresql: PostgreSQL) -> PostgreSQL:
+    """A PostgreSQL with two empty databases; started again after a test that stopped it."""
+    if not _postgresql.alive:
+        _postgresql.start()
+    _postgresql.empty()
+    return _postgresql
 
 
 @pytest.fixture(scope="session")

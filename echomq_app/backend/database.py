@@ -2,36 +2,80 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from time import monotonic
+from typing import Any, Final
 
-from django.db import close_old_connections, connections
+from django.db import connections
 from django.db.utils import Error
+
+IDLE_S: Final = 0.1
+"""After a pause this long a connection that was kept is asked whether it still works."""
+
+
+class _Ended(threading.local):
+    """When a thread's last job ended, on the monotonic clock."""
+
+    at = 0.0
+
+
+_ended = _Ended()
 
 
 @contextmanager
 def fresh_connections() -> Iterator[None]:
     """Close what is too old or broken before and after a job, as Django does around a request.
 
-    A transaction that the job began and did not end goes with its connection: the next job in this
-    thread would write into it, be told that all is well, and lose everything.
+    A transaction that the job began and did not end goes with its connection, also one that only
+    the driver knows of: the next job in this thread would write into it, be told that all is well, and
+    lose everything.
     """
-    ours = _in_transaction()
-    _close_old()
+    before = connections.all(initialized_only=True)
+    ours = {one.alias for one in before if one.in_atomic_block}
+    idled = monotonic() - _ended.at > IDLE_S
+    for one in before:
+        with suppress(Error):
+            one.close_if_unusable_or_obsolete()
+            if idled:
+                _close_if_dead(one)
     try:
         yield
     finally:
-        for alias in _in_transaction() - ours:
+        for one in connections.all(initialized_only=True):
+            if one.alias not in ours:
+                _end_transaction(one)
             with suppress(Error):
-                connections[alias].close()
-            del connections[alias]
-        _close_old()
+                one.close_if_unusable_or_obsolete()
+        _ended.at = monotonic()
 
 
-def _in_transaction() -> set[str]:
-    return {one.alias for one in connections.all(initialized_only=True) if one.in_atomic_block}
+def _close_if_dead(one: Any) -> None:
+    if one.connection is None or one.in_atomic_block:
+        return
+    if one.is_usable():
+        one.health_check_done = True
+    else:
+        one.close()
 
 
-def _close_old() -> None:
-    with suppress(Error):
-        close_old_connections()
+def _end_transaction(one: Any) -> None:
+    if one.in_atomic_block or _is_spoilt(one):
+        with suppress(Error):
+            one.close()
+    if one.in_atomic_block:
+        del connections[one.alias]
+
+
+def _is_spoilt(one: Any) -> bool:
+    """Whether the driver knows of a transaction or a loss that Django does not; asks no server."""
+    link = one.connection
+    if link is None:
+        return False
+    try:
+        if one.vendor == "postgresql":
+            return bool(link.info.transaction_status)
+        return one.vendor == "sqlite" and bool(link.in_transaction)
+    except one.Database.Error:
+        return True

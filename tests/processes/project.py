@@ -109,14 +109,20 @@ def _pair(fact: str) -> tuple[str, str]:
 
 
 class Project(Running):
-    """The site on ``server``, with one queue ``default``; settings may be overridden."""
+    """The site on ``server``, with one queue ``default``; settings may be overridden.
 
-    def __init__(self, server: Server, **settings: Any) -> None:
+    ``databases`` are Django's; without them it has a database of SQLite, made here.
+    """
+
+    def __init__(
+        self, server: Server, databases: dict[str, Any] | None = None, **settings: Any
+    ) -> None:
         self.server = server
         self.url = server.url
         self.settings = settings
         self.folder = private_folder()
         self.database = self.folder / "db.sqlite3"
+        self.databases = databases or self._sqlite()
         self.client: redis.Redis = server.client()
         self.queue = Queue(Wire(self.client), "default")
         self._minter = Minter()
@@ -129,6 +135,15 @@ class Project(Running):
             database.commit()
         return self
 
+    def _sqlite(self) -> dict[str, Any]:
+        """One file, its connections closed after each job or kept."""
+        file = {"ENGINE": "django.db.backends.sqlite3", "NAME": str(self.database)}
+        closed = {**file, "OPTIONS": {"timeout": 20}}
+        return {
+            "default": closed,
+            "kept": {**closed, "CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True},
+        }
+
     def close(self) -> None:
         for command in self._commands:
             command.close()
@@ -140,7 +155,7 @@ class Project(Running):
         ours = {
             "DJANGO_SETTINGS_MODULE": "tests.processes.site.settings",
             "SITE_URL": self.url,
-            "SITE_DATABASE": str(self.database),
+            "SITE_DATABASES": json.dumps(self.databases),
             "SITE_ECHOMQ": json.dumps(self.settings),
         }
         command = Command(words, {**os.environ, **ours, **environment}, log)

@@ -13,6 +13,8 @@ HARMS = [
     ("leaves_autocommit_off", "kept"),
     ("leaves_a_transaction_open", "default"),
     ("leaves_a_transaction_open", "kept"),
+    ("leaves_an_unseen_transaction_open", "kept"),
+    ("closes_its_connection_in_a_transaction", "kept"),
 ]
 
 

@@ -16,15 +16,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.servers import postgresql
 from tests.servers.engines import DEFAULT, ENGINE_NAMES, any_engine, engine
 
-PARTS = (*ENGINE_NAMES, "cluster", "sentinel", "browser", "compiler", "shared")
+PARTS = (*ENGINE_NAMES, "cluster", "sentinel", "postgresql", "browser", "compiler", "shared")
 ALLOWED_TO_MISS = frozenset({"shared"})
 FIXTURE_PARTS: Mapping[str, str] = {
     "engine_server": DEFAULT,
     "fresh_server": DEFAULT,
     "cluster": "cluster",
     "sentinel": "sentinel",
+    "postgresql": "postgresql",
 }
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 CLUSTER_ENGINES = ("redis-7", "valkey-9", "redis-8")
@@ -38,6 +40,9 @@ def why_missing(part: str) -> str:
     if part in ("cluster", "sentinel"):
         return "" if any_engine(*CLUSTER_ENGINES) else "no engine is installed"
     return {
+        "postgresql": _unless(
+            bool(postgresql.programs()), "no initdb with postgres on PATH or where Debian puts it"
+        ),
         "browser": _unless(
             _on_path("chromium", "chromium-browser", "google-chrome") and _on_path("chromedriver"),
             "no chromium with chromedriver on PATH",

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from tests.eventually import eventually
 from tests.servers.running import Running
@@ -27,11 +27,13 @@ def private_folder() -> Path:
 class ServerProcess(Running):
     """A program with a folder and a log; a context manager that leaves neither behind.
 
+    ``account`` is who runs it, as ``subprocess`` names a user; empty: whoever runs the tests.
     Should the test process itself be killed, a watchdog ends the server and removes the folder.
     """
 
     def __init__(self) -> None:
         self.folder = private_folder()
+        self.account: dict[str, Any] = {}
         self._process: subprocess.Popen[bytes] | None = None
         self._watchdog: subprocess.Popen[bytes] | None = None
 
@@ -69,6 +71,7 @@ class ServerProcess(Running):
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
+                **self.account,
             )
         self._watchdog = subprocess.Popen(
             ["/bin/sh", "-c", WATCHDOG, "sh", str(self.pid), str(self.folder)],

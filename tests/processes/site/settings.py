@@ -1,4 +1,4 @@
-"""The site's settings. Environment: ``SITE_URL``, ``SITE_DATABASE``, ``SITE_ECHOMQ`` (JSON)."""
+"""The site's settings. Environment: ``SITE_URL``, ``SITE_DATABASES`` and ``SITE_ECHOMQ`` (JSON)."""
 
 from __future__ import annotations
 
@@ -7,20 +7,7 @@ import os
 
 SECRET_KEY = "only for tests"
 USE_TZ = True
-DATABASES = {
-    "default": {
-        "ENGINE": "django.db.backends.sqlite3",
-        "NAME": os.environ["SITE_DATABASE"],
-        "OPTIONS": {"timeout": 20},
-    },
-    "kept": {
-        "ENGINE": "django.db.backends.sqlite3",
-        "NAME": os.environ["SITE_DATABASE"],
-        "CONN_MAX_AGE": None,
-        "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": {"timeout": 20},
-    },
-}
+DATABASES = json.loads(os.environ["SITE_DATABASES"])
 INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.auth",

@@ -6,9 +6,10 @@ import asyncio
 import multiprocessing
 import os
 import threading
+from contextlib import suppress
 from typing import Any
 
-from django.db import connections, transaction
+from django.db import Error, connections, transaction
 
 from echomq_app.compat import task
 from echomq_app.connections import wire
@@ -84,10 +85,15 @@ def ends_its_children(context: Any, count: int) -> None:
 
 
 @task(takes_context=True)
-def counted(context: Any, alias: str) -> None:
-    """Writes a row."""
+def counted(context: Any, *aliases: str) -> None:
+    """Writes a row into each database."""
+    for alias in aliases:
+        _insert(alias, context.job_id)
+
+
+def _insert(alias: str, job: str) -> None:
     with connections[alias].cursor() as cursor:
-        cursor.execute("INSERT INTO runs (job) VALUES (%s)", [context.job_id])
+        cursor.execute("INSERT INTO runs (job) VALUES (%s)", [job])
 
 
 @task
@@ -106,15 +112,50 @@ def leaves_an_error(alias: str) -> None:
 
 
 @task
-def leaves_a_transaction_open(alias: str) -> None:
+def leaves_an_error_in_a_transaction(alias: str) -> None:
+    """Fails in the database, in a transaction that has written."""
+    with transaction.atomic(using=alias):
+        _insert(alias, "leaked")
+        with connections[alias].cursor() as cursor:
+            cursor.execute("SELECT nothing FROM nowhere")
+
+
+@task
+def leaves_a_transaction_open(*aliases: str) -> None:
     """Begins what nothing ends."""
-    transaction.atomic(using=alias).__enter__()
+    for alias in aliases:
+        transaction.atomic(using=alias).__enter__()
+        _insert(alias, "leaked")
+
+
+@task
+def closes_its_connection_in_a_transaction(alias: str) -> None:
+    """Ends the connection and not what it began there."""
+    leaves_a_transaction_open.call(alias)
+    connections[alias].close()
 
 
 @task
 def leaves_autocommit_off(alias: str) -> None:
     """Begins what nothing commits."""
     transaction.set_autocommit(False, using=alias)
+    _insert(alias, "leaked")
+
+
+@task
+def leaves_an_unseen_transaction_open(alias: str) -> None:
+    """Begins in SQL, unseen by Django, what nothing ends."""
+    with connections[alias].cursor() as cursor:
+        cursor.execute("BEGIN")
+    _insert(alias, "leaked")
+
+
+@task
+def leaves_an_unseen_transaction_broken(alias: str) -> None:
+    """Begins in SQL, unseen by Django, and fails there; nobody hears of the failure."""
+    with connections[alias].cursor() as cursor, suppress(Error):
+        cursor.execute("BEGIN")
+        cursor.execute("SELECT nothing FROM nowhere")
 
 
 @task(takes_context=True)
