@@ -90,6 +90,8 @@ class QueueKeys:
     groups: str
     glimit: str
     gweight: str
+    repeat: str
+    slots: str
 
     def __init__(self, name: str) -> None:
         base = "emq:{" + valid_queue_name(name) + "}:"
@@ -111,6 +113,8 @@ class QueueKeys:
             "groups",
             "glimit",
             "gweight",
+            "repeat",
+            "slots",
         ):
             put(self, kind, base + kind)
 
@@ -126,6 +130,12 @@ class QueueKeys:
 
     def result(self, job_id: str) -> str:
         return f"{self.base}result:{valid_job_id(job_id)}"
+
+    def repeat_record(self, name: str) -> str:
+        return f"{self.repeat}:{name}"
+
+    def slot(self, name: str) -> str:
+        return f"{self.base}slot:{name}"
 
     def dedup(self, did: str) -> str:
         return f"{self.base}de:{did}"

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from echomq_app.protocol.ids import JobId
-from echomq_app.protocol.states import Admission, Completion, Reassigned, Requeued, Retried, State
+from echomq_app.protocol.states import (
+    Admission,
+    Completion,
+    Reassigned,
+    Requeued,
+    Retried,
+    SlotFiring,
+    State,
+)
 
 
 class Claimed(NamedTuple):
@@ -57,6 +65,33 @@ class Counts(NamedTuple):
     now_ms: int
 
 
+class Fired(NamedTuple):
+    """A repeat that was fired, and the job that it admitted."""
+
+    name: str
+    job_id: JobId
+
+
+class Slot(NamedTuple):
+    """A schedule of ours as it was seen. ``due_ms``: its next slot, ms since 1970.
+
+    A record that cannot be read has no revision; one that the registry does not name, no ``due_ms``.
+    """
+
+    name: str
+    due_ms: int | None
+    revision: str
+    template: bytes
+
+
+class DueSlots(NamedTuple):
+    """What is due at ``now_ms``, and in how many ms another slot will be; ``None``: none."""
+
+    now_ms: int
+    next_ms: int | None
+    slots: list[Slot]
+
+
 def text(raw: Any) -> str:
     """Bytes as UTF-8; what is not UTF-8 is replaced."""
     return raw.decode("utf-8", "replace") if isinstance(raw, bytes) else str(raw)
@@ -105,6 +140,35 @@ def job_id_or_none(raw: Any) -> JobId | None:
 def names(raw: Any) -> list[str]:
     """A set's members as text, sorted."""
     return sorted(map(text, raw))
+
+
+def fired(raw: Any) -> list[Fired]:
+    """The repeats of a sweep with their jobs."""
+    return [Fired(text(name), JobId(text(job_id))) for name, job_id in raw]
+
+
+def due_slots(raw: Any) -> DueSlots:
+    """The schedules whose slots are due."""
+    now_ms, next_ms, slots = raw
+    read = [
+        Slot(text(name), int(float(due_ms)), text(revision), bytes(template))
+        for name, due_ms, revision, template in slots
+    ]
+    return DueSlots(int(now_ms), None if next_ms < 0 else int(next_ms), read)
+
+
+_FIRINGS = {
+    1: SlotFiring.FIRED,
+    0: SlotFiring.DUPLICATE,
+    -1: SlotFiring.MOVED,
+    -2: SlotFiring.EARLY,
+    -3: SlotFiring.OFF,
+}
+
+
+def slot_firing(raw: Any) -> SlotFiring:
+    """What firing a slot came to."""
+    return _FIRINGS[int(raw)]
 
 
 _ADMISSIONS = {1: Admission.ADMITTED, 0: Admission.DUPLICATE, -1: Admission.WRONG_KIND}

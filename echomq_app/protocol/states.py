@@ -76,6 +76,20 @@ class Reassigned(StrEnum):
     """It does not wait: it runs, is parked or is dead."""
 
 
+class SlotFiring(StrEnum):
+    """What firing a slot came to."""
+
+    FIRED = "fired"
+    DUPLICATE = "duplicate"
+    """The id is known already."""
+    MOVED = "moved"
+    """Somebody has fired the slot, or written or removed the schedule."""
+    EARLY = "early"
+    """The slot is not due by the server's clock."""
+    OFF = "off"
+    """The server's clock is not between the slots that the caller computed."""
+
+
 class Repeat(StrEnum):
     """Whether a call may be sent again when its reply was lost."""
 

@@ -38,7 +38,7 @@ def admit(keys: QueueKeys, job_id: str, raw: bytes, call: Call[Admission]) -> Pl
         (answer,) = yield (call,)
         if answer.unwrap() is Admission.ADMITTED:
             return Admission.ADMITTED
-        found = yield from _admitted_marks(keys, job_id)
+        found = yield from admitted_marks(keys, job_id)
         if not found:
             continue
         if payload.mark(raw) not in found:
@@ -47,7 +47,7 @@ def admit(keys: QueueKeys, job_id: str, raw: bytes, call: Call[Admission]) -> Pl
     raise IdCollision(job_id, keys.name)
 
 
-def _admitted_marks(keys: QueueKeys, job_id: str) -> Plan[list[str]]:
+def admitted_marks(keys: QueueKeys, job_id: str) -> Plan[list[str]]:
     """The marks of the job and of the receipt under ``job_id``; the row is read first, so one is seen.
 
     Both are there when another program, which knows no receipts, took an id whose job had ended.
@@ -101,7 +101,7 @@ def admit_many(keys: QueueKeys, jobs: Sequence[tuple[str, bytes]]) -> Plan[list[
 
 
 def _judge_duplicate(keys: QueueKeys, job_id: str, raw: bytes, resent: bool) -> Plan[Admission]:
-    found = yield from _admitted_marks(keys, job_id)
+    found = yield from admitted_marks(keys, job_id)
     if not found:
         try:
             return (yield from admit(keys, job_id, raw, calls.enqueue(keys, job_id, raw)))

@@ -1,6 +1,8 @@
-"""Scenarios of what is done to a whole queue, to payloads, to deduplication keys, under a ceiling."""
+"""Scenarios of repeats, and of what is done to queues, payloads, deduplication keys, under a ceiling."""
 
 from __future__ import annotations
+
+from datetime import timedelta
 
 import pytest
 
@@ -8,6 +10,24 @@ from echomq_app.protocol.errors import CeilingReached, WrongState
 from tests.foreign.lanes import lane_enqueue
 from tests.protocol.lanes import GROUP
 from tests.protocol.scene import LONG, Scene, new_id
+from tests.protocol.schedules import repeat_is_due, repeats_of
+
+MS = timedelta(milliseconds=1)
+
+
+def test_16_repeat(scene: Scene) -> None:
+    repeats = repeats_of(scene)
+    assert repeats.register("report", LONG, b"daily", timedelta()) is True
+    first_due = scene.score("repeat", "report") or 0
+
+    (first,) = repeats.fire()
+    assert (scene.score("repeat", "report") or 0) >= first_due + LONG / MS
+    repeat_is_due(scene, "report")
+    (second,) = repeats.fire()
+
+    assert first.job_id < second.job_id
+    assert scene.members("pending") == [first.job_id, second.job_id]
+    assert repeats.count() == 1
 
 
 def test_22_dedup(scene: Scene) -> None:

@@ -1,15 +1,16 @@
-"""A verb whose reply is lost: what is there, what is done, and what it must come to."""
+"""What a verb does when its reply is lost, as a case to be run in many ways."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from tests.faults.scene import Scene
 
 Arrange = Callable[[Scene], Any]
 Act = Callable[[Scene, Any], object]
+MINUTE_MS: Final = 60_000
 
 
 @dataclass(frozen=True, kw_only=True)

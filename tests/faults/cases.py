@@ -11,11 +11,10 @@ from echomq_app.protocol.errors import ConnectionLost, Stale
 from echomq_app.protocol.states import Admission, Completion, JobSet, Requeued, Retried, State
 from echomq_app.service.queue import new_label
 from echomq_app.service.records import PageRequest
-from tests.faults.case import Act, Case
+from tests.faults.case import MINUTE_MS, Act, Case
+from tests.faults.cases_housekeeping import HOUSEKEEPING_CASES
 from tests.faults.cases_lanes import LANE_CASES
 from tests.faults.scene import AT_ONCE, LEASE, Scene, outcome_of, receipt_of
-
-MINUTE_MS: Final = 60_000
 
 
 def _claim(scene: Scene, _: object) -> object:
@@ -60,24 +59,6 @@ def _paused(scene: Scene) -> None:
 def _counts(scene: Scene, _: object) -> object:
     counts = scene.lossy.facts().counts
     return counts.pending + counts.active + counts.schedule + counts.dead
-
-
-def _all_paused(scene: Scene) -> None:
-    _paused(scene)
-    scene.client.delete(scene.keys.wake)
-
-
-def _under_a_ceiling(scene: Scene) -> None:
-    scene.waiting()
-    scene.direct.set_rate(5)
-
-
-def _consult(scene: Scene, _: object) -> object:
-    return len(scene.lossy.rate_consult(LEASE, 1, new_label()))
-
-
-def _dedup(scene: Scene, job_id: Any) -> object:
-    return scene.lossy.dedup("once", job_id, LEASE) == job_id
 
 
 CASES: Final[dict[str, Case]] = {
@@ -267,47 +248,6 @@ CASES: Final[dict[str, Case]] = {
         raced=False,
         runs=1,
     ),
-    "drain": Case(
-        arrange=Scene.waiting,
-        act=lambda scene, _: scene.lossy.drain(),
-        result=1,
-        resent=0,
-        raced=0,
-        runs=0,
-    ),
-    "obliterate": Case(
-        arrange=_all_paused,
-        act=lambda scene, _: scene.lossy.obliterate(),
-        result=None,
-        resent=None,
-        raced=None,
-        runs=0,
-    ),
-    "update_data": Case(
-        arrange=Scene.waiting,
-        act=lambda scene, job_id: scene.lossy.update_data(job_id, b"new"),
-        result=True,
-        resent=ConnectionLost,
-        raced=ConnectionLost,
-        runs=1,
-    ),
-    "dedup": Case(arrange=Scene.waiting, act=_dedup, result=True, resent=True, raced=True, runs=1),
-    "rate": Case(
-        arrange=_under_a_ceiling,
-        act=lambda scene, _: scene.lossy.rate(),
-        result=None,
-        resent=None,
-        raced=None,
-        runs=1,
-    ),
-    "rate_consult": Case(
-        arrange=_under_a_ceiling,
-        act=_consult,
-        result=1,
-        resent=ConnectionLost,
-        raced=ConnectionLost,
-        runs=0,
-    ),
     "progress": Case(
         arrange=Scene.waiting,
         act=lambda scene, job_id: scene.lossy.progress(job_id, "half"),
@@ -337,6 +277,7 @@ CASES: Final[dict[str, Case]] = {
         arrange=Scene.waiting, act=_page, result=True, resent=True, raced=True, runs=1
     ),
     **LANE_CASES,
+    **HOUSEKEEPING_CASES,
 }
 
 

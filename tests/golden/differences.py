@@ -114,8 +114,3 @@ DIFFERENCES: Final[dict[str, Difference]] = {
         keyspace={ROW + ":logs": None},
     ),
 }
-
-NOT_RUN: Final = {
-    "repeat": "decision 13: our schedules have keys and verbs of their own; the reference's "
-    "repeats are not a verb of this product yet",
-}

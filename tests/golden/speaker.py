@@ -145,6 +145,12 @@ class Speaker:
     def update_data(self, job_id: str, payload: str) -> Any:
         return OK if self.scene.queue.update_data(job_id, payload.encode()) else GONE
 
+    def repeat_register(self, name: str, every_ms: int, template: str, first_ms: int) -> Any:
+        call = calls.repeat_register(
+            self.keys, name, every_ms=every_ms, template=template.encode(), first_ms=first_ms
+        )
+        return [OK, "registered" if self.scene.run(call) else "exists"]
+
     def lane_enqueue(self, group: str, job_id: str, payload: str) -> Any:
         call = calls.lane_enqueue(self.keys, group, job_id, payload.encode())
         admission = self.scene.run(call)

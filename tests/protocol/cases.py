@@ -54,6 +54,8 @@ def is_answer(shape: str, reply: Any) -> bool:
         return all(len(item) == 5 for item in reply)
     if shape == "[[id, payload, token, excused, lapses, group]]":
         return all(len(item) == 6 for item in reply)
+    if shape == "[[name, id]]":
+        return all(len(item) == 2 for item in reply)
     if shape == "[id]":
         return all(isinstance(item, bytes) for item in reply)
     if shape in ("[numbers]", "[rows]"):

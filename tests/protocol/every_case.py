@@ -7,9 +7,17 @@ from tests.protocol import (
     cases_housekeeping,
     cases_lanes,
     cases_queue,
+    cases_repeating,
     cases_settling,
 )
 from tests.protocol.cases import CASES, Case
 
-SOURCES = (cases_admission, cases_settling, cases_queue, cases_housekeeping, cases_lanes)
+SOURCES = (
+    cases_admission,
+    cases_settling,
+    cases_queue,
+    cases_housekeeping,
+    cases_lanes,
+    cases_repeating,
+)
 EVERY_CASE: tuple[Case, ...] = tuple(CASES)

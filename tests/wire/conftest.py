@@ -6,9 +6,14 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from echomq_app.protocol.script import every_verb, script
+from echomq_app.service.queue import Queue
 from echomq_app.wire.exchange import Bus
 from echomq_app.wire.link import Wire
+from tests.protocol.scene import Scene
+from tests.servers.proxy import CuttingProxy
 from tests.servers.reach import OnSocket
+from tests.servers.server import Server
 from tests.wire.links import AwaitedWire, Gap
 
 WireTo = Callable[..., Wire]
@@ -34,3 +39,23 @@ def wire_to(request: pytest.FixtureRequest, gap: Gap) -> Iterator[WireTo]:
     yield make
     for wire in awaited:
         wire.close()
+
+
+@pytest.fixture
+def beside(engine_server: Server) -> Iterator[Scene]:
+    """A client that goes past the proxy, to set scenes uncounted."""
+    client = engine_server.client()
+    for verb in every_verb():
+        client.script_load(script(verb).text)
+    yield Scene(client)
+    client.close()
+
+
+@pytest.fixture
+def queue(proxy: CuttingProxy) -> Iterator[Queue]:
+    """The queue through the proxy, its connection open and its fence read."""
+    client = proxy.client()
+    queue = Queue(Wire(client), "q")
+    queue.pending_size()
+    yield queue
+    client.close()

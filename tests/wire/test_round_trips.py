@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -11,7 +11,6 @@ import pytest
 from echomq_app.protocol import calls
 from echomq_app.protocol.calls import Retention
 from echomq_app.protocol.errors import IdCollision
-from echomq_app.protocol.script import every_verb, script
 from echomq_app.protocol.states import JobSet
 from echomq_app.service.bus import ServerBus
 from echomq_app.service.lanes import Lanes
@@ -171,26 +170,6 @@ def _page(fill: Act, queue: Queue, which: JobSet) -> Act:
     for _ in range(3):
         fill()
     return lambda: queue.page(PageRequest(which=which, limit=2))
-
-
-@pytest.fixture
-def beside(engine_server: Server) -> Iterator[Scene]:
-    """A client that goes past the proxy, to set scenes uncounted."""
-    client = engine_server.client()
-    for verb in every_verb():
-        client.script_load(script(verb).text)
-    yield Scene(client)
-    client.close()
-
-
-@pytest.fixture
-def queue(proxy: CuttingProxy) -> Iterator[Queue]:
-    """The queue through the proxy, its connection open and its fence read."""
-    client = proxy.client()
-    queue = Queue(Wire(client), "q")
-    queue.pending_size()
-    yield queue
-    client.close()
 
 
 @pytest.mark.parametrize("verb", COSTS)

@@ -25,7 +25,6 @@ from echomq_app.protocol.calls.claiming import (
 )
 from echomq_app.protocol.calls.housekeeping import (
     MAX_BUDGET,
-    MAX_DID_BYTES,
     dedup,
     dedup_holder,
     drain,
@@ -49,6 +48,12 @@ from echomq_app.protocol.calls.lanes import (
     lane_resume,
     lane_weight,
 )
+from echomq_app.protocol.calls.repeats import (
+    repeat_cancel,
+    repeat_fire,
+    repeat_record,
+    repeat_register,
+)
 from echomq_app.protocol.calls.settling import (
     MAX_ERROR_BYTES,
     NOTHING,
@@ -61,6 +66,14 @@ from echomq_app.protocol.calls.settling import (
     release,
     retry,
 )
+from echomq_app.protocol.calls.slots import (
+    slot_fire,
+    slot_record,
+    slot_remove,
+    slot_score,
+    slot_write,
+    slots_due,
+)
 from echomq_app.protocol.calls.steering import pause, remove, requeue, requeue_many, resume
 from echomq_app.protocol.calls.sweeping import beat, promote, reap, trim
 from echomq_app.protocol.calls.telling import add_log, counts, progress, read_rows, state
@@ -70,7 +83,6 @@ __all__ = [
     "MAX_BULK_BYTES",
     "MAX_BULK_JOBS",
     "MAX_CLAIMS",
-    "MAX_DID_BYTES",
     "MAX_ERROR_BYTES",
     "MAX_LEASE_MS",
     "NOTHING",
@@ -121,6 +133,10 @@ __all__ = [
     "reap",
     "release",
     "remove",
+    "repeat_cancel",
+    "repeat_fire",
+    "repeat_record",
+    "repeat_register",
     "requeue",
     "requeue_many",
     "resume",
@@ -128,6 +144,12 @@ __all__ = [
     "schedule_at",
     "schedule_in",
     "set_rate",
+    "slot_fire",
+    "slot_record",
+    "slot_remove",
+    "slot_score",
+    "slot_write",
+    "slots_due",
     "state",
     "trim",
     "update_data",

@@ -15,6 +15,7 @@ Word = str | bytes | int
 
 
 MAX_LEASE_MS: Final = 2**31
+MAX_NAME_BYTES: Final = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,19 @@ def whole(name: str, value: object, low: int, high: int = 2**53 - 1) -> int:
     """``value`` when it is a whole number from ``low`` to ``high``, else ``InvalidInput``."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise InvalidInput(f"{name} is a whole number from {low} to {high}; got {value!r:.60}")
+    return value
+
+
+def short_text(what: str, value: object) -> str:
+    """``value`` when it is text that can be part of a key, else ``InvalidInput``."""
+    if not isinstance(value, str) or not value:
+        raise InvalidInput(f"{what} is text and not empty; got {value!r:.60}")
+    try:
+        size = len(value.encode())
+    except UnicodeEncodeError:
+        raise InvalidInput(f"{what} is valid UTF-8; got {value!r:.60}") from None
+    if size > MAX_NAME_BYTES:
+        raise InvalidInput(f"{what} is at most {MAX_NAME_BYTES} bytes; got {size}: {value!r:.60}")
     return value
 
 

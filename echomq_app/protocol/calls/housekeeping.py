@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from echomq_app.protocol import replies
-from echomq_app.protocol.calls.call import Call, command, lease_ms, scripted, whole
+from echomq_app.protocol.calls.call import Call, command, lease_ms, scripted, short_text, whole
 from echomq_app.protocol.calls.claiming import MAX_CLAIMS
-from echomq_app.protocol.errors import InvalidInput
 from echomq_app.protocol.ids import JobId, valid_job_id
 from echomq_app.protocol.keyspace import QueueKeys
 from echomq_app.protocol.states import Repeat
 
 MAX_BUDGET: Final = 5000
-MAX_DID_BYTES: Final = 512
 
 
 def drain(
@@ -49,24 +47,15 @@ def update_data(keys: QueueKeys, job_id: str, payload: bytes) -> Call[bool]:
 
 def dedup(keys: QueueKeys, did: str, job_id: str, keep_ms: int) -> Call[JobId]:
     """Park a deduplication key for a job; the job that it stands for, whoever parked it."""
-    names = (keys.dedup(valid_did(did)), keys.base)
+    names = (keys.dedup(short_text("a deduplication key", did)), keys.base)
     args = (did, valid_job_id(job_id), whole("keep_ms", keep_ms, 1))
     return scripted("dedup", names, args, replies.parked)
 
 
 def dedup_holder(keys: QueueKeys, did: str) -> Call[JobId | None]:
     """The job that a deduplication key stands for, ``None`` when nobody has parked it."""
-    key = keys.dedup(valid_did(did))
+    key = keys.dedup(short_text("a deduplication key", did))
     return command(key, "GET", key, read=replies.job_id_or_none)
-
-
-def valid_did(value: object) -> str:
-    """``value`` when it can name a deduplication key, else ``InvalidInput``."""
-    if not isinstance(value, str) or not 0 < len(value.encode("utf-8", "replace")) <= MAX_DID_BYTES:
-        raise InvalidInput(
-            f"a deduplication key is text of 1 to {MAX_DID_BYTES} bytes; got {value!r:.60}"
-        )
-    return value
 
 
 def rate(keys: QueueKeys) -> Call[None]:
