@@ -185,6 +185,9 @@ class Settings:
     max_payload_bytes: int = _setting(
         1 << 20, _whole(64), "Largest encoded payload; keep big data elsewhere and pass its key."
     )
+    events: bool = _setting(
+        False, _flag, "Whether workers publish what becomes of jobs on their queues' channels."
+    )
     enqueue_on_commit: bool = _setting(
         True, _flag, "Whether enqueueing inside a transaction waits for its commit."
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from echomq_app.compat import TaskContext
 from echomq_app.connections import queue_named
 from echomq_app.protocol.calls import capped_error
+from echomq_app.runtime.cancel import Cancellation
 from echomq_app.runtime.held import Held
 from echomq_app.service.queue import Queue
 
@@ -39,6 +40,11 @@ class EchoMQContext(TaskContext):
     def wait_lease_lost(self, seconds: float) -> bool:
         """Sleep up to ``seconds``, less when the lease is lost; whether it is."""
         return self.held.lost.wait(seconds)
+
+    @property
+    def cancellation(self) -> Cancellation:
+        """Whether somebody in this process asked the job to stop: look now and then."""
+        return self.held.cancellation
 
     def progress(self, text: str) -> bool:
         """Note how far the job has come, for operators; ``False`` when the job is gone.

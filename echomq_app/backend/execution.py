@@ -33,6 +33,7 @@ from echomq_app.protocol.calls import Retention
 from echomq_app.protocol.errors import InvalidPayload
 from echomq_app.protocol.ids import minted_ms
 from echomq_app.protocol.payload import TaskPayload
+from echomq_app.runtime.cancel import Cancelled
 from echomq_app.runtime.held import Held
 from echomq_app.runtime.outcomes import Completed, Delayed, Failed, Outcome
 from echomq_app.service.queue import whole_ms
@@ -118,7 +119,7 @@ class TaskRunner:
     ) -> Outcome:
         report = failure(held, error, self._now_ms())
         most = self.settings.max_attempts if read.max_attempts is None else read.max_attempts
-        if isinstance(error, NotJSON):
+        if isinstance(error, NotJSON | Cancelled):
             most = 0
         if backend is not None and result is not None and held.lease.attempt >= most:
             result.errors.append(

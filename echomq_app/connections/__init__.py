@@ -23,6 +23,7 @@ from echomq_app.protocol.ids import Minter
 from echomq_app.runtime.embedded import EmbeddedServer
 from echomq_app.service.aio import AsyncQueue
 from echomq_app.service.bus import ServerBus
+from echomq_app.service.events import EventChannel, EventFeed
 from echomq_app.service.queue import Queue
 from echomq_app.service.streams import AsyncStream, Stream
 from echomq_app.wire.aio import AsyncWire
@@ -36,6 +37,8 @@ __all__ = [
     "async_stream_named",
     "connection_named",
     "embedded_server",
+    "event_channel",
+    "event_feed",
     "forget",
     "introduce",
     "minter",
@@ -187,6 +190,16 @@ def stream_named(queue: str, name: str) -> Stream:
 def async_stream_named(queue: str, name: str) -> AsyncStream:
     """The awaited verbs of a queue's stream, for the running event loop."""
     return AsyncStream(async_wire(), queue, name, minter())
+
+
+def event_channel(queue: str) -> EventChannel:
+    """Publishes events of a queue on the configured server."""
+    return EventChannel(wire(), queue)
+
+
+def event_feed(*queues: str) -> EventFeed:
+    """Hears the events of some queues on the configured server; close it when done."""
+    return EventFeed(wire(), queues)
 
 
 def server_bus() -> ServerBus:

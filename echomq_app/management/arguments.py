@@ -19,7 +19,8 @@ from echomq_app.conf import echomq_settings
 from echomq_app.connections import address, introduce, new_wire, server_bus
 from echomq_app.log import LineReport
 from echomq_app.protocol.errors import EchoMQError
-from echomq_app.runtime.events import Event, Report
+from echomq_app.runtime.events import Event, Report, told_to
+from echomq_app.runtime.telemetry import telemetry
 from echomq_app.service.queue import Queue
 
 _SPAN: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)?")
@@ -103,7 +104,10 @@ def last_words() -> Iterator[None]:
 
 
 def report_for(name: str, verbosity: int) -> Report:
-    """Lines on standard error, unless the project's LOGGING says where they go and which."""
+    """Lines on standard error, unless the project's LOGGING says where they go and which.
+
+    Listeners that are attached by now hear the events too.
+    """
     logger = logging.getLogger(f"echomq.{name}")
     configured = logger.hasHandlers()
     if not configured:
@@ -112,4 +116,5 @@ def report_for(name: str, verbosity: int) -> Report:
         logger.addHandler(handler)
     if not configured or verbosity != 1:
         logger.setLevel({0: logging.ERROR, 1: logging.INFO}.get(verbosity, logging.DEBUG))
-    return LineReport(logger)
+    lines = LineReport(logger)
+    return told_to(lines, telemetry) if telemetry else lines

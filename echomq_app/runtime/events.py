@@ -38,5 +38,17 @@ class Report(Protocol):
     def __call__(self, event: Event, /, **facts: object) -> None: ...
 
 
+def told_to(*reports: Report) -> Report:
+    """A report that tells all of these, in their order; the only one itself."""
+    if len(reports) == 1:
+        return reports[0]
+
+    def tell(event: Event, /, **facts: object) -> None:
+        for report in reports:
+            report(event, **facts)
+
+    return tell
+
+
 def silent(_: Event, /, **facts: object) -> None:
     """A report for nobody."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from echomq_app.runtime.cancel import Cancellation
 from echomq_app.service.records import Lease
 
 
@@ -47,3 +48,16 @@ class Held:
     started_at: float
     lost: Loss
     """When it is set another worker may hold the job: a settle would be refused."""
+    _cancellation: Cancellation | None = field(default=None, init=False)
+
+    @property
+    def cancellation(self) -> Cancellation:
+        """Whether somebody asked the job to stop. Made for the first who wants to know or asks."""
+        if self._cancellation is None:
+            with _cancelling:
+                if self._cancellation is None:
+                    self._cancellation = Cancellation()
+        return self._cancellation
+
+
+_cancelling = threading.Lock()

@@ -56,6 +56,10 @@ class Leases:
             self._lose(before)
         mine[held.lease.job_id] = held
 
+    def find(self, queue: str, job_id: str) -> Held | None:
+        """The job in hand, ``None`` when there is none. Called by any thread."""
+        return self._held.get(queue, {}).get(JobId(job_id))
+
     def drop(self, held: Held) -> bool:
         """A run has ended; whether its lease was lost by then."""
         mine = self._held[held.lease.queue]

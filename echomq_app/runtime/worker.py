@@ -105,6 +105,14 @@ class Worker:
         if self._stopping_at is None:
             self._stopping_at = self.now()
 
+    def cancel(self, queue: str, job_id: str, reason: str = "") -> bool:
+        """Ask a job that runs here to stop; whether it does run and was not asked before.
+
+        Called by any thread. The job looks when it likes; nothing happens to one that never does.
+        """
+        held = self._leases.find(queue, job_id)
+        return held is not None and held.cancellation.cancel(reason)
+
     @property
     def free(self) -> int:
         """Jobs that could start now."""

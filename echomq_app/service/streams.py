@@ -206,6 +206,10 @@ class Stream:
             edge_ms = instant_ms(edge)
         return self.wire.run(streams.trim_before(self.keys, self.name, edge_ms, exact=exact))
 
+    def delete(self) -> None:
+        """Let it go: records, groups, and what was noted as archived."""
+        self.wire.run(streams.delete(self.keys, self.name))
+
     def archived(self) -> str | None:
         """The newest record that is archived elsewhere, ``None`` when none was noted."""
         return self.wire.run(streams.archived(self.keys, self.name))

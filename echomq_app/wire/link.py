@@ -118,7 +118,8 @@ class Wire:
             except BROKEN:
                 return
 
-    def _recover(self) -> None:
+    def recover(self) -> None:
+        """The server cannot be reached: ask a cluster who serves now, bring back one that is ours."""
         self._relearn()
         if self._revive is not None:
             self._revive()
@@ -128,7 +129,7 @@ class Wire:
             lines = self._lines_for(self.pool_for(step.key, step.node))
             line, died = lines.take()
         except BROKEN as cause:
-            self._recover()
+            self.recover()
             return [Lost(False, cause)] * len(step.commands)
         if died:
             self.bus.fenced = False

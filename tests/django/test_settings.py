@@ -48,6 +48,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("MAX_RESULTS", 0, "a whole number from 1"),
     ("MAX_PAYLOAD_BYTES", 63, "a whole number from 64"),
     ("ENQUEUE_ON_COMMIT", 1, "True or False"),
+    ("EVENTS", "yes", "True or False"),
     ("PATIENCE", 0, "seconds or a timedelta, at least 0.01 s and at most 3650 days"),
     ("EMBEDDED", "here", "a dict"),
     ("FENCE", ["echomq:4.0.0"], "a dict"),

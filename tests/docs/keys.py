@@ -52,7 +52,7 @@ KEYS: tuple[Key, ...] = (
     Key("done", "zset", "ids with an outcome; score 0", "a count a queue"),
     Key("outcomes", "zset", "ids with an outcome; score: when it expires, ms", "a count a queue"),
     Key("expire", "zset", "ids with a receipt or an outcome; score: when it expires, ms", "time"),
-    Key("events", "channel", "progress as JSON: `event`, `job`, `progress`", "not kept"),
+    Key("events", "channel", "what becomes of jobs as JSON: `event`, `job`, more", "not kept"),
     Key("g:<group>:pending", "zset", "ids that wait in a lane; score 0", "its jobs"),
     Key("ring", "list", "lanes that can be served, in rotation", "its lanes"),
     Key("gactive", "hash", "how many jobs of a lane run; no field at 0", "its lanes"),

@@ -282,6 +282,18 @@ def test_records_older_than_a_span_go(scene: Scene) -> None:
     assert [one.record_id for one in stream.read()] == [new]
 
 
+def test_a_stream_that_is_deleted_leaves_nothing(scene: Scene) -> None:
+    stream = scene.stream()
+    record_id = stream.append({})
+    stream.join("mail", StreamStart.OLDEST)
+    stream.note_archived(record_id)
+
+    stream.delete()
+    stream.delete()
+
+    assert scene.snapshot() == {}
+
+
 def test_a_key_of_another_type_is_refused(scene: Scene) -> None:
     stream = scene.stream()
     scene.client.set(stream.key, "x")

@@ -20,8 +20,9 @@ from echomq_app.management.arguments import (
     seconds,
     started,
 )
-from echomq_app.runtime.events import Event
+from echomq_app.runtime.events import Event, told_to
 from echomq_app.runtime.loop import abandon, serve, stop_on_signals
+from echomq_app.runtime.publishing import Publisher
 from echomq_app.runtime.threads import Bell, ThreadExecutor
 from echomq_app.runtime.worker import Worker, WorkerOptions
 
@@ -45,6 +46,9 @@ class Command(BaseCommand):
         registry.discover()
         queues = queues_to_serve(options["queues"])
         report = report_for("worker", options["verbosity"])
+        publisher = Publisher(queues[0].wire) if settings.events else None
+        if publisher is not None:
+            report = told_to(report, publisher)
         facts = started(queues, report)
         choice = WorkerOptions(
             concurrency=options["concurrency"],
@@ -63,6 +67,8 @@ class Command(BaseCommand):
         with last_words():
             serve(worker, bell)
         executor.close()
+        if publisher is not None:
+            publisher.close()
         report(Event.STOPPED, name=worker.name)
         if worker.running:
             abandon()

@@ -143,6 +143,12 @@ def _trim(keys: QueueKeys, name: str, how: str, edge: Word, exact: bool) -> Call
     return command(key, "XTRIM", key, how, "=" if exact else "~", edge, read=replies.number)
 
 
+def delete(keys: QueueKeys, name: str) -> Call[None]:
+    """Let a stream go: records, groups, and what was noted as archived."""
+    names = (keys.stream(name), keys.archived(name))
+    return command(names[0], "UNLINK", *names, read=replies.nothing)
+
+
 def archived(keys: QueueKeys, name: str) -> Call[str | None]:
     """The newest record that is archived elsewhere, as an archiver noted it."""
     key = keys.archived(name)

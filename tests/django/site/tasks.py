@@ -79,6 +79,12 @@ def hold(context: Any) -> bool:
 
 
 @task(takes_context=True)
+def heed(context: Any) -> str | None:
+    context.cancellation.raise_if_asked()
+    return context.cancellation.check()  # type: ignore[no-any-return]  # a context has no type here
+
+
+@task(takes_context=True)
 def report_and_hold(context: Any, progress: str, line: str) -> None:
     context.progress(progress.replace("?", "\ud800"))
     context.log(line)
