@@ -1,4 +1,4 @@
-# make demo | make test | make check: each sets up from nothing and needs Python 3.11 or later, git and make.
+# make demo | make test | make check | make bench: each sets up from nothing and needs Python 3.11 or later, git and make.
 
 SHELL := /bin/sh
 MAKEFLAGS += --no-print-directory
@@ -6,12 +6,13 @@ PY := .venv/bin/python
 NEWER := 3.13 3.14 3.12
 
 .NOTPARALLEL:
-.PHONY: help demo test check format lint types imports templates migrations docs tidy
+.PHONY: help demo test check bench format lint types imports templates migrations docs tidy
 
 help:
 	@echo "make demo    the demo shop with its server, workers and reaper, until Ctrl-C (PORT=8000)"
 	@echo "make test    the whole suite, on every Django that this machine has a Python for"
 	@echo "make check   format, lint, types, imports, templates, migrations, docs"
+	@echo "make bench   speed beside the peers, on one server (ROUNDS=3 ONLY='drain pickup' PEERS='echomq huey')"
 	@echo "make tidy    puts the code into the format that make check asks for"
 
 demo: .venv/ready
@@ -24,6 +25,9 @@ test: .venv/ready
 
 check: format lint types imports templates migrations docs
 	@echo "All checks passed."
+
+bench: .venv-bench/ready
+	@.venv-bench/bin/python -m benchmarks --rounds $(or $(ROUNDS),3) --only $(ONLY) --peers $(PEERS)
 
 format: .venv/ready
 	@echo "format: ruff format"
@@ -62,3 +66,6 @@ tidy: .venv/ready
 
 .venv-django6/ready: requirements.txt checks/environment
 	@sh checks/environment .venv-django6 $(NEWER)
+
+.venv-bench/ready: requirements.txt benchmarks/requirements.txt checks/environment
+	@REQUIREMENTS=benchmarks/requirements.txt sh checks/environment .venv-bench $(NEWER)

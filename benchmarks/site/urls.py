@@ -1,0 +1,8 @@
+"""The admin alone."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.urls import URLPattern, URLResolver, path
+
+urlpatterns: list[URLPattern | URLResolver] = [path("admin/", admin.site.urls)]
