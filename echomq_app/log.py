@@ -36,6 +36,7 @@ _WORDS: Final[dict[Event, tuple[int, str]]] = {
     Event.SERVER_AWAY: (logging.ERROR, "server does not answer, trying again"),
     Event.SERVER_BACK: (logging.INFO, "server answers again"),
     Event.SWEPT: (logging.INFO, "swept"),
+    Event.CARRIED: (logging.INFO, "told parents on other queues"),
     Event.BATCH_DONE: (logging.INFO, "batch done"),
     Event.DRAINING: (logging.INFO, "draining: nothing more is claimed"),
     Event.STOPPED: (logging.INFO, "stopped"),

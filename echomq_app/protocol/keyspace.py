@@ -92,6 +92,8 @@ class QueueKeys:
     gweight: str
     repeat: str
     slots: str
+    outbox: str
+    aside: str
 
     def __init__(self, name: str) -> None:
         base = "emq:{" + valid_queue_name(name) + "}:"
@@ -117,6 +119,8 @@ class QueueKeys:
             "slots",
         ):
             put(self, kind, base + kind)
+        put(self, "outbox", base + "flow:outbox")
+        put(self, "aside", base + "flow:aside")
 
     def row(self, job_id: str) -> str:
         """``emq:{q}:job:<id>``; raises ``InvalidJobId`` before any wire."""
@@ -127,6 +131,10 @@ class QueueKeys:
 
     def errors(self, job_id: str) -> str:
         return self.row(job_id) + ":errors"
+
+    def children(self, job_id: str, kind: str) -> str:
+        """What a parent knows of its children: processed, failed, unsuccessful or dependencies."""
+        return f"{self.row(job_id)}:{kind}"
 
     def result(self, job_id: str) -> str:
         return f"{self.base}result:{valid_job_id(job_id)}"

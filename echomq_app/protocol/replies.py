@@ -38,6 +38,8 @@ class Beat(NamedTuple):
     trimmed: int
     next_ms: int | None
     jobs: list[Claimed]
+    outbox: int = 0
+    """How many entries wait to be carried to parents on other queues."""
 
 
 class LaneReap(NamedTuple):
@@ -214,6 +216,12 @@ def lane_reap(raw: Any) -> LaneReap:
     return LaneReap(int(moved), int(seen))
 
 
+def fields(raw: Any) -> dict[str, bytes]:
+    """A whole hash, from RESP2's flat list or RESP3's map."""
+    pairs = raw.items() if isinstance(raw, dict) else zip(raw[::2], raw[1::2], strict=True)
+    return {text(name): value for name, value in pairs}
+
+
 def completion(raw: Any) -> Completion:
     """Finished, or gone."""
     return Completion.COMPLETED if int(raw) == 1 else Completion.GONE
@@ -253,13 +261,14 @@ def lane_claims(raw: Any) -> list[Claimed]:
 
 def beat(raw: Any) -> Beat:
     """What a beat did and claimed."""
-    reaped, promoted, trimmed, next_ms, jobs = raw
+    reaped, promoted, trimmed, next_ms, jobs, outbox = raw
     return Beat(
         int(reaped),
         int(promoted),
         int(trimmed),
         None if next_ms < 0 else int(next_ms),
         claims(jobs),
+        int(outbox),
     )
 
 
@@ -345,3 +354,8 @@ def receipt(raw: Any) -> Receipt | None:
     if len(words) != 4 or not words[1].isdigit() or not words[2].isdigit():
         return None
     return Receipt(words[0], int(words[1]), int(words[2]), words[3], outcome if newline else None)
+
+
+def taken(raw: Any) -> int | None:
+    """Of jobs that are admitted together, the place of the first whose id is taken; ``None`` for none."""
+    return None if int(raw) == 1 else max(-int(raw), 1) - 1

@@ -56,6 +56,16 @@ class Retried(StrEnum):
     DEAD = "dead"
 
 
+class Fate(StrEnum):
+    """How a child of a flow ended, in the outbox's words."""
+
+    DONE = "done"
+    FAILS = "fp"
+    """It died, and its parent dies of it."""
+    IGNORED = "id"
+    """It died, and its parent goes on without it."""
+
+
 class Requeued(StrEnum):
     """What a requeue came to."""
 

@@ -27,6 +27,7 @@ class Event(StrEnum):
     SERVER_AWAY = "server_away"
     SERVER_BACK = "server_back"
     SWEPT = "swept"
+    CARRIED = "carried"
     BATCH_DONE = "batch_done"
     DRAINING = "draining"
     STOPPED = "stopped"

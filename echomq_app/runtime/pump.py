@@ -1,4 +1,7 @@
-"""The pump: gives back what lapsed, moves what is due, forgets what expired. Any number may run."""
+"""The pump: gives back what lapsed, moves what is due, forgets what expired, carries what children tell.
+
+Any number may run.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from datetime import timedelta
 from echomq_app.protocol import calls
 from echomq_app.protocol.errors import ConnectionLost, FenceMismatch
 from echomq_app.protocol.replies import Beat
+from echomq_app.runtime.carrying import carry
 from echomq_app.runtime.events import Event, Report, silent
 from echomq_app.runtime.served import Round, Served
 from echomq_app.service.queue import Queue
@@ -84,6 +88,8 @@ class Pump:
             )
         if batch == 0:
             return pause
+        if swept.outbox and carry(self.wire, served, self.report, self.now()):
+            return 0.0
         if batch in (swept.reaped, swept.promoted, swept.trimmed):
             return 0.0
         return pause if swept.next_ms is None else min(pause, swept.next_ms / 1000)

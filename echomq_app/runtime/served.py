@@ -28,6 +28,10 @@ class Served:
     """When a server that is away is asked again."""
     broken: str = ""
     """The last error that its keys gave, so that it is told once."""
+    carry_at: float = 0.0
+    """When its outbox may be carried again."""
+    uncarried: str = ""
+    """The last error that carrying its outbox met, so that it is told once."""
 
     def wants(self, now: float) -> bool:
         """Whether there is a reason to speak to it."""

@@ -21,6 +21,7 @@ from echomq_app.protocol.errors import (
     ServerUnavailable,
 )
 from echomq_app.protocol.replies import Beat, Claimed
+from echomq_app.runtime.carrying import carry
 from echomq_app.runtime.events import Event, Report, silent
 from echomq_app.runtime.held import Held, Loss
 from echomq_app.runtime.leases import Leases, Renewal
@@ -266,6 +267,9 @@ class Worker:
         served.hungry = len(claimed) >= claim.size
         for one in claimed:
             self._start(claim, one, now)
+        outbox = isinstance(answer.value, Beat) and answer.value.outbox
+        if outbox and carry(self.wire, served, self.report, now):
+            served.look_within(0, now)
 
     def _claimed(self, claim: _Claim, value: Any, now: float) -> list[Claimed]:
         if not isinstance(value, Beat):

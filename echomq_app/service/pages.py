@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
 from typing import Any, Final
 
 from echomq_app.protocol import calls, replies
@@ -222,7 +221,7 @@ def job(keys: QueueKeys, job_id: str) -> Plan[JobDetails]:
     row, errors, result = keys.row(job_id), keys.errors(job_id), keys.result(job_id)
     answers = yield (
         calls.state(keys, job_id),
-        calls.command(row, "HGETALL", row, read=_fields),
+        calls.command(row, "HGETALL", row, read=replies.fields),
         calls.command(keys.active, "ZSCORE", keys.active, job_id, read=_score),
         calls.command(keys.schedule, "ZSCORE", keys.schedule, job_id, read=_score),
         calls.command(keys.logs(job_id), "LRANGE", keys.logs(job_id), -LOG_LINES, -1, read=_texts),
@@ -247,13 +246,6 @@ def job(keys: QueueKeys, job_id: str) -> Plan[JobDetails]:
         paused=answers[8].error is not None or bool(answers[8].value),
         now_ms=answers[9].unwrap(),
     )
-
-
-def _fields(raw: Any) -> dict[str, bytes]:
-    pairs: Sequence[tuple[bytes, bytes]] = (
-        list(raw.items()) if isinstance(raw, dict) else list(zip(raw[::2], raw[1::2], strict=True))
-    )
-    return {replies.text(name): value for name, value in pairs}
 
 
 def _score(raw: Any) -> int | None:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from echomq_app.protocol import calls, ids, payload, replies
 from echomq_app.protocol.calls import Call
-from echomq_app.protocol.errors import IdCollision, Stale, WrongType
+from echomq_app.protocol.errors import EchoMQError, IdCollision, Stale, WrongType
 from echomq_app.protocol.ids import JobId
 from echomq_app.protocol.keyspace import NODES, QUEUES, QueueKeys
 from echomq_app.protocol.states import Admission, Completion, Reassigned, Requeued, Retried, State
@@ -204,6 +204,30 @@ def lane_reap(keys: QueueKeys, lane: str, batch: int, most: int) -> Plan[int]:
         if step.seen < batch:
             break
     return moved
+
+
+def together(plans: Sequence[Plan[T]]) -> Plan[list[T | EchoMQError]]:
+    """Plans side by side, their calls in one pipeline; a failure stands in its plan's place."""
+    ends: list[Any] = [None] * len(plans)
+    asking: dict[int, Sequence[Call[Any]]] = {}
+
+    def step(place: int, answers: Any) -> None:
+        try:
+            asking[place] = plans[place].send(answers)
+        except StopIteration as end:
+            ends[place] = end.value
+        except EchoMQError as error:
+            ends[place] = error
+
+    for place in range(len(plans)):
+        step(place, None)
+    while asking:
+        asked = dict(asking)
+        asking.clear()
+        answers = iter((yield [call for wanted in asked.values() for call in wanted]))
+        for place, wanted in asked.items():
+            step(place, [next(answers) for _ in wanted])
+    return ends
 
 
 def every(step: Callable[[], Call[int]], batch: int, most: int) -> Plan[int]:

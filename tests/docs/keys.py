@@ -25,10 +25,10 @@ KEYS: tuple[Key, ...] = (
     Key("job:<id>:logs", "list", "log lines, oldest first", "30 days after its last line"),
     Key("job:<id>:errors", "list", "the newest ten errors, newest first", "30 days, ten entries"),
     Key("job:<id>:lock", "string", "a foreign worker's marker; we read it only", "its writer's"),
-    Key("job:<id>:dependencies", "string", "how many children a parent waits for", "the flow's"),
-    Key("job:<id>:processed", "hash", "child and result of each completed child", "the flow's"),
-    Key("job:<id>:failed", "hash", "child and error that failed the parent", "the flow's"),
-    Key("job:<id>:unsuccessful", "hash", "child and error that is ignored", "the flow's"),
+    Key("job:<id>:dependencies", "string", "how many children a parent waits for", "its row"),
+    Key("job:<id>:processed", "hash", "child and result of each completed child", "its row"),
+    Key("job:<id>:failed", "hash", "child and error that failed the parent", "its row"),
+    Key("job:<id>:unsuccessful", "hash", "child and error that is ignored", "its row"),
     Key(
         "meta",
         "hash",
@@ -76,6 +76,7 @@ KEYS: tuple[Key, ...] = (
         "slot:<name>", "hash", "a schedule: `template` and `revision`", "lives as long as its name"
     ),
     Key("flow:outbox", "list", "what children tell parents on other queues", "until it is carried"),
+    Key("flow:aside", "list", "outbox entries that name no parent, the newest last", "100"),
     Key("de:<did>", "string", "a deduplication key: the id it stands for", "expires"),
     Key(
         "dids",
@@ -116,7 +117,7 @@ FIELDS: tuple[Field, ...] = (
     Field("state", "every transition", "where the job is by its own word; the sets decide"),
     Field("attempts", "admission, claims", "how often it was claimed, and the fencing token"),
     Field("payload", "admission, update_data", "opaque bytes; for a Django task the JSON object"),
-    Field("last_error", "retry", "the newest error, at most 8 kB; gone after a requeue"),
+    Field("last_error", "retry, a child's death", "at most 8 kB; gone after a requeue"),
     Field("group", "admission to a lane, lane_reassign", "the lane that the job belongs to"),
     Field("worker", "claims with a label", "token and label of the newest claim"),
     Field("claimed_at", "claims with a label", "when it was claimed, server ms"),
@@ -126,7 +127,7 @@ FIELDS: tuple[Field, ...] = (
     Field("lapses", "reap", "leases that ran out; gone after a requeue"),
     Field("progress", "progress", "free text"),
     Field("lock", "foreign workers", "a marker that somebody holds the job; we read it only"),
-    Field("parent", "foreign producers", "the parent of a flow's child"),
-    Field("parent_queue", "foreign producers", "the parent's queue when it is another one"),
-    Field("parent_policy", "foreign producers", "`fp`: its death fails the parent; `id`: ignored"),
+    Field("parent", "flow_add", "the parent of a flow's child"),
+    Field("parent_queue", "flow_add", "the parent's queue when it is another one"),
+    Field("parent_policy", "flow_add", "`fp`: its death fails the parent; `id`: ignored"),
 )

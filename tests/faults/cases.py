@@ -12,6 +12,7 @@ from echomq_app.protocol.states import Admission, Completion, JobSet, Requeued, 
 from echomq_app.service.queue import new_label
 from echomq_app.service.records import PageRequest
 from tests.faults.case import MINUTE_MS, Act, Case
+from tests.faults.cases_flows import FLOW_CASES
 from tests.faults.cases_housekeeping import HOUSEKEEPING_CASES
 from tests.faults.cases_lanes import LANE_CASES
 from tests.faults.scene import AT_ONCE, LEASE, Scene, outcome_of, receipt_of
@@ -278,6 +279,7 @@ CASES: Final[dict[str, Case]] = {
     ),
     **LANE_CASES,
     **HOUSEKEEPING_CASES,
+    **FLOW_CASES,
 }
 
 

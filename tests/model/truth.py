@@ -128,7 +128,7 @@ class Truth:
         swept = (self.reap(), self.promote(), self.retained.trim()) if batch else (0, 0, 0)
         jobs = self.claim_many(lease_ms, size, label)
         timed = any(self.of("schedule")) or any(self.of("active"))
-        return [*swept, timed, jobs]
+        return [*swept, timed, jobs, 0]
 
     def foreign_lane_claim(self, group: str) -> list[Any]:
         life = next(self._pop(f"g:{group}:pending"), None)

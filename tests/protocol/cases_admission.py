@@ -147,7 +147,7 @@ def a_size_of_zero(scene: Scene) -> Call[Any]:
     return replace(call, args=(1000, 0, ""))
 
 
-@case("beat", "[reaped, promoted, trimmed, next_ms, jobs]")
+@case("beat", "[reaped, promoted, trimmed, next_ms, jobs, outbox]")
 def everything_falls_due(scene: Scene) -> Call[Any]:
     lapsed, expired = scene.held(), receipted(scene)
     in_lane, _ = held_in_lane(scene)
@@ -161,7 +161,7 @@ def everything_falls_due(scene: Scene) -> Call[Any]:
     return calls.beat(scene.keys, batch=100, lease=1000, size=1, label="w1")
 
 
-@case("beat", "[reaped, promoted, trimmed, next_ms, jobs]")
+@case("beat", "[reaped, promoted, trimmed, next_ms, jobs, outbox]")
 def nothing_is_claimed(scene: Scene) -> Call[Any]:
     scene.held()
     return calls.beat(scene.keys, batch=100, lease=1000, size=0, label="w1")

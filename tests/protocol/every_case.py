@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.protocol import (
     cases_admission,
+    cases_flows,
     cases_housekeeping,
     cases_lanes,
     cases_queue,
@@ -19,5 +20,6 @@ SOURCES = (
     cases_housekeeping,
     cases_lanes,
     cases_repeating,
+    cases_flows,
 )
 EVERY_CASE: tuple[Case, ...] = tuple(CASES)

@@ -13,6 +13,7 @@ from echomq_app.protocol.calls import Retention
 from echomq_app.protocol.errors import IdCollision
 from echomq_app.protocol.states import JobSet
 from echomq_app.service.bus import ServerBus
+from echomq_app.service.flows import Flows
 from echomq_app.service.lanes import Lanes
 from echomq_app.service.queue import Queue
 from echomq_app.service.records import PageRequest
@@ -21,6 +22,7 @@ from tests.protocol.lanes import GROUP, OTHER, laned, waits
 from tests.protocol.scene import LONG, Scene, new_id
 from tests.servers.proxy import CuttingProxy
 from tests.servers.server import Server
+from tests.wire.flow_costs import FLOW_COSTS, five_to_carry
 
 NOW = timedelta()
 KEEP = Retention(mark="m", receipt_ms=60_000, outcome=b"{}", result_ms=60_000, limit=9)
@@ -198,6 +200,19 @@ def test_a_verb_of_lanes_costs_its_round_trips_and_no_more(
     assert proxy.round_trips == cost
 
 
+@pytest.mark.parametrize("verb", FLOW_COSTS)
+def test_a_verb_of_flows_costs_its_round_trips_and_no_more(
+    beside: Scene, queue: Queue, proxy: CuttingProxy, verb: str
+) -> None:
+    cost, arrange = FLOW_COSTS[verb]
+    act = arrange(beside, Flows(queue.wire))
+    proxy.reset()
+
+    act()
+
+    assert proxy.round_trips == cost
+
+
 def test_ten_settles_and_the_next_claim_of_ten_are_one_round_trip(
     beside: Scene, queue: Queue, proxy: CuttingProxy
 ) -> None:
@@ -283,11 +298,25 @@ def test_what_no_queue_owns_costs_one_round_trip_each(
         assert proxy.round_trips == before + 1
 
 
-@pytest.mark.parametrize(("service", "costs"), [(Queue, COSTS), (Lanes, LANE_COSTS)])
+def test_a_beat_tells_of_an_outbox_in_its_one_round_trip(
+    beside: Scene, queue: Queue, proxy: CuttingProxy
+) -> None:
+    five_to_carry(beside, Flows(queue.wire))
+    proxy.reset()
+
+    beat = queue.wire.run(calls.beat(queue.keys, batch=100, lease=60_000, size=0, label=""))
+
+    assert proxy.round_trips == 1
+    assert beat.outbox == 5
+
+
+@pytest.mark.parametrize(
+    ("service", "costs"), [(Queue, COSTS), (Lanes, LANE_COSTS), (Flows, FLOW_COSTS)]
+)
 def test_every_method_of_a_service_has_its_cost_pinned(
     service: type, costs: dict[str, object]
 ) -> None:
     methods = {name for name in vars(service) if not name.startswith("_")}
     pinned = {name.split()[0] for name in costs}
 
-    assert methods - pinned == {"schedule_at"}
+    assert methods - pinned == ({"schedule_at"} & methods)

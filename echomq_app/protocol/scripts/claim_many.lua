@@ -1,7 +1,7 @@
 -- claim_many: lease up to N of the oldest waiting jobs, with the pause flag read inside.
 --
 -- FLAGS    allow-oom
--- USES     clock whole bury claim
+-- USES     clock whole wake flow bury claim
 -- KEYS[1]  pending   zset    emq:{q}:pending
 -- KEYS[2]  active    zset    emq:{q}:active
 -- KEYS[3]  dead      zset    emq:{q}:dead

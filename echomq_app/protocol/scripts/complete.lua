@@ -1,7 +1,7 @@
 -- complete: finish a job that the caller still holds.
 --
 -- FLAGS    allow-oom
--- USES     clock whole wake lane holder place retained flow finish
+-- USES     clock whole wake lane holder place retained flow row finish
 -- KEYS[1]  active      zset    emq:{q}:active
 -- KEYS[2]  row         hash    emq:{q}:job:<id>
 -- KEYS[3]  base        prefix  emq:{q}:

@@ -3,7 +3,7 @@
 -- It carries no allow-oom: a full server refuses it whole, and the caller completes with a receipt instead.
 --
 -- FLAGS    none
--- USES     clock whole wake lane holder place retained flow finish
+-- USES     clock whole wake lane holder place retained flow row finish
 -- KEYS[1]  active      zset    emq:{q}:active
 -- KEYS[2]  row         hash    emq:{q}:job:<id>
 -- KEYS[3]  base        prefix  emq:{q}:

@@ -1,7 +1,7 @@
 -- drain: end jobs that wait, flat or in lanes, at most so many; what runs goes on.
 --
 -- FLAGS    allow-oom
--- USES     clock whole wake lane bury retained mark flow dedup wipe known_lanes drain
+-- USES     clock whole wake lane bury retained mark flow dedup row wipe known_lanes drain
 -- KEYS[1]  pending     zset    emq:{q}:pending
 -- KEYS[2]  schedule    zset    emq:{q}:schedule
 -- KEYS[3]  base        prefix  emq:{q}:

@@ -1,7 +1,7 @@
 -- lane_claim: lease up to N of the oldest jobs of the next lane, with the pause flag and the lane's ceiling read inside.
 --
 -- FLAGS    allow-oom
--- USES     clock whole wake bury claim lane turn
+-- USES     clock whole wake flow bury claim lane turn
 -- KEYS[1]  active    zset    emq:{q}:active
 -- KEYS[2]  dead      zset    emq:{q}:dead
 -- KEYS[3]  base      prefix  emq:{q}:

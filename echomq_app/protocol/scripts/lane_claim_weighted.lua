@@ -1,7 +1,7 @@
 -- lane_claim_weighted: lease as many of the oldest jobs of the next lane as its weight says.
 --
 -- FLAGS    allow-oom
--- USES     clock whole wake bury claim lane turn
+-- USES     clock whole wake flow bury claim lane turn
 -- KEYS[1]  active    zset    emq:{q}:active
 -- KEYS[2]  dead      zset    emq:{q}:dead
 -- KEYS[3]  base      prefix  emq:{q}:

@@ -1,7 +1,7 @@
 -- lane_drain: end the oldest jobs that wait in a lane. What runs, its ceiling and its weight stay.
 --
 -- FLAGS    allow-oom
--- USES     clock whole wake lane retained mark flow dedup wipe drain
+-- USES     clock whole wake lane retained mark flow dedup row wipe drain
 -- KEYS[1]  base        prefix  emq:{q}:
 -- ARGV[1]  group       text    the lane
 -- ARGV[2]  limit       int     at most so many

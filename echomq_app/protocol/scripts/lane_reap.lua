@@ -1,7 +1,7 @@
 -- lane_reap: give back the jobs of one lane whose leases lapsed; those of others stay.
 --
 -- FLAGS    allow-oom
--- USES     clock whole wake lane waiting bury come_back
+-- USES     clock whole wake lane waiting flow bury come_back
 -- KEYS[1]  active    zset    emq:{q}:active
 -- KEYS[2]  pending   zset    emq:{q}:pending
 -- KEYS[3]  base      prefix  emq:{q}:

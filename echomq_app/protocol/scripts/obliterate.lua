@@ -1,7 +1,7 @@
 -- obliterate: let everything of a paused queue go, at most so many jobs and lanes a call.
 --
 -- FLAGS    allow-oom
--- USES     whole bury retained dedup wipe known_lanes obliterate
+-- USES     whole bury retained dedup row wipe known_lanes obliterate
 -- KEYS[1]  meta    hash    emq:{q}:meta
 -- KEYS[2]  base    prefix  emq:{q}:
 -- ARGV[1]? force   flag    1: jobs that run go too

@@ -1,7 +1,7 @@
 -- promote: move what is due from schedule to its waiting set.
 --
 -- FLAGS    allow-oom
--- USES     clock whole wake lane waiting bury come_back
+-- USES     clock whole wake lane waiting flow bury come_back
 -- KEYS[1]  schedule  zset    emq:{q}:schedule
 -- KEYS[2]  pending   zset    emq:{q}:pending
 -- KEYS[3]  base      prefix  emq:{q}:

@@ -1,7 +1,7 @@
 -- rate_consult: lease the oldest waiting jobs as far as the ceiling of running jobs lets it.
 --
 -- FLAGS    allow-oom
--- USES     clock whole bury ceiling claim
+-- USES     clock whole wake flow bury ceiling claim
 -- KEYS[1]  pending   zset    emq:{q}:pending
 -- KEYS[2]  active    zset    emq:{q}:active
 -- KEYS[3]  dead      zset    emq:{q}:dead

@@ -1,7 +1,7 @@
 -- reap: give back the jobs whose leases lapsed.
 --
 -- FLAGS    allow-oom
--- USES     clock whole wake lane waiting bury come_back
+-- USES     clock whole wake lane waiting flow bury come_back
 -- KEYS[1]  active    zset    emq:{q}:active
 -- KEYS[2]  pending   zset    emq:{q}:pending
 -- KEYS[3]  base      prefix  emq:{q}:

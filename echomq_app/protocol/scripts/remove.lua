@@ -1,7 +1,7 @@
 -- remove: end a job's life wherever it waits, and leave a receipt.
 --
 -- FLAGS    allow-oom
--- USES     clock whole wake lane bury retained mark dedup wipe
+-- USES     clock whole wake lane flow bury retained mark dedup row wipe
 -- KEYS[1]  row         hash    emq:{q}:job:<id>
 -- KEYS[2]  pending     zset    emq:{q}:pending
 -- KEYS[3]  active      zset    emq:{q}:active
@@ -22,10 +22,13 @@ local row, pending, active, schedule, dead, base = KEYS[1], KEYS[2], KEYS[3], KE
 local id, force, label, receipt_ms, did = ARGV[1], ARGV[2] == '1', ARGV[3] or '', whole(ARGV[4] or '0', 0), ARGV[5]
 if not receipt_ms then return redis.error_reply('ERR remove takes a receipt of whole milliseconds') end
 if label ~= '' and ended_by(base, id, label) then return -1 end
-local fields = redis.pcall('HMGET', row, 'attempts', 'group', 'payload', 'lock')
+local fields = redis.pcall('HMGET', row, 'attempts', 'group', 'payload', 'lock',
+  'parent', 'parent_queue', 'parent_policy')
 if fields.err then fields = {} end
 local held = redis.call('ZSCORE', active, id)
+local job = { parent = fields[5], parent_queue = fields[6], parent_policy = fields[7] }
 check_sets(pending, schedule, dead)
+check_telling(base, job)
 if not force and (held or fields[4] or redis.call('EXISTS', row .. ':lock') == 1) then
   return redis.error_reply('EMQLOCK somebody holds the job')
 end
@@ -44,6 +47,7 @@ if did and did ~= '' and redis.pcall('GET', base .. 'de:' .. did) == id then
 end
 wipe_job(base, id)
 if existed == 0 then return -1 end
+tell_parents(base, id, job, 'it was removed')
 if receipt_ms > 0 and fields[3] then
   local now = server_ms()
   local line = receipt_line(payload_mark(fields[3]), fields[1] or '0', now + receipt_ms, label)

@@ -31,7 +31,7 @@ if not job then return refuse(why) end
 local lane = job.group and read_lane(base, job.group)
 local place = find_held(base, active, id, lane)
 if not place then return refuse('place') end
-read_parent(base, job)
+check_telling(base, job)
 local buried = job.attempts - job.excused >= max_attempts
 if buried then
   redis.call('ZADD', dead, 0, id)
@@ -50,5 +50,5 @@ end
 if not buried then return 'scheduled' end
 redis.pcall('HINCRBY', base .. 'metrics:failed', 'count', 1)
 drop_retained(base, id)
-child_died(base, id, job, reason)
+tell_parents(base, id, job, reason)
 return 'dead'

@@ -45,7 +45,7 @@ local function take_jobs(set, active, dead, base, lease_ms, size, label, now, gr
     local ids, ready, broken = peek_jobs(set, base, size - #jobs, group)
     if #broken > 0 and #jobs > 0 then return jobs end
     if #broken > 0 then check_sets(active) end
-    for _, bad in ipairs(broken) do bury_broken(dead, bad[2], bad[1], bad[3]) end
+    for _, bad in ipairs(broken) do bury_broken(dead, bad[2], bad[1], bad[3], base) end
     lease_jobs(ready, active, base, lease_ms, label, now)
     for _, job in ipairs(ready) do jobs[#jobs + 1] = job end
     if #ids > 0 then redis.call('ZPOPMIN', set, #ids) end

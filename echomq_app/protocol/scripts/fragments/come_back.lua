@@ -7,9 +7,9 @@ local function give_back(set, pending, base, id, lapsed)
   local readable, lane = lane_of(base, fields[2])
   local aside = ' of this job cannot be read: it was set aside when ' .. (lapsed and 'its lease lapsed' or 'it fell due')
   if fields.err or (not fields[1] and redis.call('EXISTS', row) == 1) then
-    bury_broken(base .. 'dead', row, id, 'the row' .. aside)
+    bury_broken(base .. 'dead', row, id, 'the row' .. aside, base)
   elseif not readable then
-    bury_broken(base .. 'dead', row, id, 'the lane' .. aside)
+    bury_broken(base .. 'dead', row, id, 'the lane' .. aside, base)
   elseif fields[1] then
     moved, flat = 1, put_waiting(pending, id, lane, lapsed)
     redis.call('HSET', row, 'state', 'pending')

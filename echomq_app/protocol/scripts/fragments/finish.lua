@@ -5,10 +5,10 @@ local function finish(active, row, base, id, token, label, result)
   local lane = job.group and read_lane(base, job.group)
   local place = find_held(base, active, id, lane)
   if not place then return nil, 'place' end
-  read_parent(base, job)
+  check_telling(base, job)
   leave_place(active, id, lane, place)
-  redis.call('DEL', row, row .. ':logs', row .. ':errors')
+  drop_row(row)
   redis.pcall('HINCRBY', base .. 'metrics:completed', 'count', 1)
-  child_completed(base, id, job, result)
+  tell_parents(base, id, job, result, true)
   return job
 end

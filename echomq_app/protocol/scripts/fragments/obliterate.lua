@@ -4,7 +4,8 @@ local function books_of(base)
     base .. 'active', base .. 'pending', base .. 'schedule', base .. 'dead', base .. 'high', base .. 'low',
     base .. 'groups', base .. 'ring', base .. 'gactive', base .. 'glimit', base .. 'gweight', base .. 'paused',
     base .. 'expire', base .. 'done', base .. 'outcomes', base .. 'dids', base .. 'repeat', base .. 'slots',
-    base .. 'wake', base .. 'limiter', base .. 'flow:outbox', base .. 'meta',
+    base .. 'wake', base .. 'limiter', base .. 'flow:outbox', base .. 'flow:aside',
+    base .. 'meta',
     base .. 'metrics:completed', base .. 'metrics:completed:data',
     base .. 'metrics:failed', base .. 'metrics:failed:data',
   }

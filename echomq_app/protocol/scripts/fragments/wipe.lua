@@ -2,6 +2,6 @@
 local function wipe_job(base, id)
   local row = base .. 'job:' .. id
   release_dedup(base, id)
-  redis.call('DEL', row, row .. ':logs', row .. ':errors', row .. ':lock',
-    row .. ':dependencies', row .. ':processed', row .. ':failed', row .. ':unsuccessful')
+  drop_row(row)
+  redis.call('DEL', row .. ':lock')
 end
