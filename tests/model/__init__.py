@@ -1,4 +1,4 @@
-"""A model of a queue, and a machine that holds the server against it.
+"""Models of a queue and of its schedules, and machines that hold the server against them.
 
 Honest limits, modelled and not hidden:
 
@@ -9,4 +9,5 @@ Honest limits, modelled and not hidden:
 * Where the completer left no receipt (another program, a plain complete), or the receipt has
   expired, an admission that is sent again runs the job again.
 * The seed's claim reads the pause flag in a round trip of its own.
+* A schedule's first writing that arrives again after its removal begins another life of it.
 """

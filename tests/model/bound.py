@@ -1,4 +1,4 @@
-"""The machine, bound to a server and perhaps to some of its rules."""
+"""A machine, bound to a server and perhaps to some of its rules."""
 
 from __future__ import annotations
 
@@ -7,19 +7,26 @@ from collections.abc import Collection
 from hypothesis.stateful import RULE_MARKER
 
 from tests.model.machine import QueueMachine
+from tests.model.slot_machine import SlotMachine
 from tests.model.tally import Tally
 from tests.servers.server import Server
 
+Machine = type[QueueMachine] | type[SlotMachine]
+
 
 def machine_on(
-    server: Server, tally: Tally | None = None, *, only: Collection[str] = ()
-) -> type[QueueMachine]:
-    """The machine, bound to a server; with ``only``, it takes no other rules than those."""
-    rules = {name for name, value in vars(QueueMachine).items() if hasattr(value, RULE_MARKER)}
+    server: Server,
+    tally: Tally | None = None,
+    *,
+    only: Collection[str] = (),
+    kind: Machine = QueueMachine,
+) -> Machine:
+    """A machine, bound to a server; with ``only``, it takes no other rules than those."""
+    rules = {name for name, value in vars(kind).items() if hasattr(value, RULE_MARKER)}
     assert rules >= set(only), f"no such rules: {set(only) - rules}"
     dropped = rules - set(only) if only else set()
 
-    def begin(self: QueueMachine) -> None:
-        QueueMachine.__init__(self, server, tally or Tally())
+    def begin(self: QueueMachine | SlotMachine) -> None:
+        kind.__init__(self, server, tally or Tally())  # type: ignore[arg-type]  # an instance of kind
 
-    return type("QueueMachine", (QueueMachine,), {"__init__": begin, **dict.fromkeys(dropped)})
+    return type(kind.__name__, (kind,), {"__init__": begin, **dict.fromkeys(dropped)})

@@ -1,7 +1,4 @@
-"""The guards of the protocol, each with how to take it out: a text to replace, or a judge to bribe.
-
-There is no guard ``revision`` yet: it belongs to schedules that repeat, which have no verb so far.
-"""
+"""The guards of the protocol, each with how to take it out: a text to replace, or a judge to bribe."""
 
 from __future__ import annotations
 
@@ -17,15 +14,19 @@ from echomq_app.protocol.states import Completion
 from echomq_app.service import plans
 from echomq_app.service.plans import Plan
 from echomq_app.wire.exchange import Answer
+from tests.model.bound import Machine
+from tests.model.machine import QueueMachine
+from tests.model.slot_machine import SlotMachine
 
 Removal = Callable[[pytest.MonkeyPatch], None]
 
 
 class Guard(NamedTuple):
-    """``rules``: those of the machine that lead to where the guard is needed."""
+    """``rules``: those of the machine ``of`` that lead to where the guard is needed."""
 
     remove: Removal
     rules: str
+    of: Machine = QueueMachine
 
 
 def replaced(*changes: tuple[str, str]) -> Removal:
@@ -162,5 +163,62 @@ GUARDS: Final[Mapping[str, Guard]] = {
     ),
     "end of a row's errors": Guard(
         replaced(("redis.pcall('PEXPIRE', errors, keep_ms)", "")), "enqueue claim_many retry"
+    ),
+    "revision": Guard(
+        replaced(("if redis.call('HGET', slot, 'revision') ~= revision then return -1 end", "")),
+        "create look fire others_edit others_begin_anew",
+        SlotMachine,
+    ),
+    "due time that was seen": Guard(
+        replaced(
+            (
+                "if tonumber(redis.call('ZSCORE', slots, name) or '') ~= due_ms then return -1 end",
+                "",
+            )
+        ),
+        "create look fire time_passes",
+        SlotMachine,
+    ),
+    "due time that has come": Guard(
+        replaced(("if due_ms > now then return -2 end", "")),
+        "create edit fire",
+        SlotMachine,
+    ),
+    "window around the server's clock": Guard(
+        replaced(("(last_ms > now or next_ms <= now)", "false")),
+        "create look fire time_passes",
+        SlotMachine,
+    ),
+    "row, for a slot": Guard(
+        replaced(
+            ("if redis.call('EXISTS', row, base .. 'result:' .. id) > 0 then return 0 end", "")
+        ),
+        "create look fire time_passes",
+        SlotMachine,
+    ),
+    "what an editor saw": Guard(
+        replaced(
+            (
+                "(score and tonumber(score)) ~= seen_due_ms then return 0 end",
+                "false then return 0 end",
+            )
+        ),
+        "create look edit fire time_passes",
+        SlotMachine,
+    ),
+    "writing's own revision": Guard(
+        replaced(("if stands == revision then return 1 end", "")),
+        "create look fire time_passes",
+        SlotMachine,
+    ),
+    "revision, for a removal": Guard(
+        replaced(
+            (
+                "if revision ~= '' and redis.pcall('HGET', slot, 'revision') ~= revision then return 0 end",
+                "",
+            )
+        ),
+        "create look remove others_edit",
+        SlotMachine,
     ),
 }

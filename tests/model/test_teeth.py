@@ -29,7 +29,7 @@ def test_the_machine_fails_without(
 
     with pytest.raises(AssertionError) as seen:
         run_state_machine_as_test(
-            machine_on(engine_server, tally, only=removed.rules.split()),
+            machine_on(engine_server, tally, only=removed.rules.split(), kind=removed.of),
             settings=settings(
                 max_examples=MOST_EXAMPLES,
                 stateful_step_count=30,
