@@ -38,6 +38,22 @@ _WORDS: Final[dict[Event, tuple[int, str]]] = {
     Event.SWEPT: (logging.INFO, "swept"),
     Event.CARRIED: (logging.INFO, "told parents on other queues"),
     Event.BATCH_DONE: (logging.INFO, "batch done"),
+    Event.LIMIT_UNKEPT: (
+        logging.WARNING,
+        "hard time limits are kept with --processes only: without it a task may run on",
+    ),
+    Event.PROCESS_STARTED: (logging.INFO, "process started"),
+    Event.PROCESS_UNBORN: (logging.ERROR, "process could not be started, trying again"),
+    Event.PROCESS_ENDED: (logging.INFO, "process ended"),
+    Event.PROCESS_DIED: (logging.ERROR, "process died, its jobs come back"),
+    Event.LEASES_KEPT: (
+        logging.WARNING,
+        "process does not renew its leases, its supervisor does: a task may hold the interpreter",
+    ),
+    Event.LIMIT_PASSED: (logging.ERROR, "hard time limit passed: its process is killed"),
+    Event.PROCESS_HUNG: (logging.ERROR, "process does not come back and is killed"),
+    Event.PROCESS_LATE: (logging.ERROR, "process has not left in time and is killed"),
+    Event.JOBS_FREED: (logging.INFO, "jobs of a dead process freed"),
     Event.DRAINING: (logging.INFO, "draining: nothing more is claimed"),
     Event.STOPPED: (logging.INFO, "stopped"),
 }

@@ -34,9 +34,11 @@ from echomq_app.protocol.errors import InvalidPayload
 from echomq_app.protocol.ids import minted_ms
 from echomq_app.protocol.payload import TaskPayload
 from echomq_app.runtime.cancel import Cancelled
-from echomq_app.runtime.held import Held
+from echomq_app.runtime.held import Held, Loss
+from echomq_app.runtime.limits import HardTimeLimitExceeded
 from echomq_app.runtime.outcomes import Completed, Delayed, Failed, Outcome
 from echomq_app.service.queue import whole_ms
+from echomq_app.service.records import Lease
 
 UNKNOWN_TASK_TRIES: Final = 60
 UNKNOWN_TASK_PAUSE: Final = timedelta(seconds=60)
@@ -116,7 +118,7 @@ class TaskRunner:
         error: BaseException,
         backend: BaseTaskBackend | None = None,
         result: TaskResult[Any] | None = None,
-    ) -> Outcome:
+    ) -> Failed:
         report = failure(held, error, self._now_ms())
         most = self.settings.max_attempts if read.max_attempts is None else read.max_attempts
         if isinstance(error, NotJSON | Cancelled):
@@ -132,6 +134,16 @@ class TaskRunner:
             delay=self.backoff(held.lease.attempt),
             max_attempts=most,
         )
+
+    def overrun(self, lease: Lease, seconds: float) -> Failed:
+        """How a job fails whose process was killed because it ran longer than ``seconds``."""
+        error = HardTimeLimitExceeded(f"hard time limit of {seconds:g} s passed")
+        try:
+            read = payload.decode(lease.payload)
+        except InvalidPayload as unread:
+            return _bury(str(unread))
+        now = time.monotonic()
+        return self._failed(Held(lease, now, Loss(now)), read, error)
 
     def backoff(self, attempt: int) -> timedelta:
         """Half to all of ``base`` doubled for each attempt so far, up to the cap."""

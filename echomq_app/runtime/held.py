@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from echomq_app.runtime.cancel import Cancellation
 from echomq_app.service.records import Lease
@@ -18,19 +19,33 @@ class Loss:
     that does not answer. Once lost is lost: what a task was told is not taken back.
     """
 
-    def __init__(self, until: float, now: Callable[[], float] = time.monotonic) -> None:
-        """``until``: when the lease ends unless it is renewed, on the clock ``now``, in seconds."""
+    def __init__(
+        self,
+        until: float,
+        now: Callable[[], float] = time.monotonic,
+        kept: Callable[[], float] | None = None,
+    ) -> None:
+        """``until``: when the lease ends unless it is renewed, on the clock ``now``, in seconds.
+
+        ``kept``: until when somebody else has renewed it; asked when it seems to have ended.
+        """
         self.until = until
         self._now = now
+        self._kept = kept
         self._lost = threading.Event()
 
     def set(self) -> None:
         self._lost.set()
 
     def is_set(self) -> bool:
-        if self._now() >= self.until:
+        if self._now() >= self.until and not self._is_kept():
             self._lost.set()
         return self._lost.is_set()
+
+    def _is_kept(self) -> bool:
+        if self._kept is not None:
+            self.until = max(self.until, self._kept())
+        return self._now() < self.until
 
     def wait(self, seconds: float) -> bool:
         """Wait up to ``seconds`` for the loss; whether it has come."""
@@ -38,6 +53,19 @@ class Loss:
         while not self.is_set() and (left := min(end, self.until) - self._now()) > 0:
             self._lost.wait(left)
         return self.is_set()
+
+
+class Keeper(Protocol):
+    """Whoever keeps the leases of a worker that cannot, because a task holds the interpreter."""
+
+    def hold(self, held: Iterable[Held]) -> None:
+        """These are all the leases held: told before their jobs start."""
+
+    def beat(self, held: Iterable[Held]) -> None:
+        """The worker has come round its loop, and holds these."""
+
+    def kept(self, job_id: str) -> float:
+        """Until when a lease was renewed, on the worker's clock; 0 when it was not."""
 
 
 @dataclass(slots=True, eq=False)

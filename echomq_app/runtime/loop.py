@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import select
 import signal
 import sys
 import threading
@@ -14,6 +15,7 @@ from typing import Any, Final, NoReturn
 from echomq_app.protocol import calls, replies
 from echomq_app.runtime.batches import BatchConsumer
 from echomq_app.runtime.pump import Pump
+from echomq_app.runtime.supervisor import Supervisor
 from echomq_app.runtime.threads import Bell
 from echomq_app.runtime.worker import Worker
 from echomq_app.wire.parking import Parking
@@ -72,8 +74,19 @@ def gather(consumer: BatchConsumer, bell: Bell) -> None:
         parking.close()
 
 
-def stop_on_signals(stop: Callable[[], None], bell: Bell) -> None:
-    """TERM and INT stop; a second one leaves at once, and leases lapse.
+def supervise(supervisor: Supervisor, bell: Bell) -> None:
+    """Tick until all processes have left; the bell rings for signals, and for ends of children."""
+    if hasattr(signal, "SIGCHLD"):
+        signal.signal(signal.SIGCHLD, lambda *_: bell.ring())
+    while (pause := supervisor.tick()) is not None:
+        select.select([bell], [], [], pause)
+        bell.hush()
+
+
+def stop_on_signals(
+    stop: Callable[[], None], bell: Bell, kill: Callable[[], None] | None = None
+) -> None:
+    """TERM and INT stop; a second one leaves at once, after ``kill``, and leases lapse.
 
     Processes that a task forks take these signals as any other does.
     """
@@ -83,6 +96,8 @@ def stop_on_signals(stop: Callable[[], None], bell: Bell) -> None:
         nonlocal seen
         seen += 1
         if seen > 1:
+            if kill is not None:
+                kill()
             os._exit(LEFT_AT_ONCE)
         stop()
         bell.ring()

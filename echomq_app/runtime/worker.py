@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from echomq_app.protocol import calls
@@ -23,7 +24,7 @@ from echomq_app.protocol.errors import (
 from echomq_app.protocol.replies import Beat, Claimed
 from echomq_app.runtime.carrying import carry
 from echomq_app.runtime.events import Event, Report, silent
-from echomq_app.runtime.held import Held, Loss
+from echomq_app.runtime.held import Held, Keeper, Loss
 from echomq_app.runtime.leases import Leases, Renewal
 from echomq_app.runtime.outcomes import Delayed, Failed, Outcome, Released
 from echomq_app.runtime.served import Round, Served
@@ -85,6 +86,7 @@ class Worker:
     report: Report = silent
     now: Callable[[], float] = time.monotonic
     name: str = field(default_factory=worker_name)
+    keeper: Keeper | None = None
     running: int = field(default=0, init=False)
     _round: Round = field(init=False)
     _leases: Leases = field(init=False)
@@ -131,6 +133,8 @@ class Worker:
         the server turns out to be another one.
         """
         now = self.now()
+        if self.keeper is not None:
+            self.keeper.beat(self._leases)
         for served in self._round:
             served.hungry = served.hungry or served.queue.keys.wake in woken
         self._tell_draining()
@@ -265,8 +269,7 @@ class Worker:
             return
         served.broken = ""
         served.hungry = len(claimed) >= claim.size
-        for one in claimed:
-            self._start(claim, one, now)
+        self._start([self._take(claim, one, now) for one in claimed], now)
         outbox = isinstance(answer.value, Beat) and answer.value.outbox
         if outbox and carry(self.wire, served, self.report, now):
             served.look_within(0, now)
@@ -287,21 +290,31 @@ class Worker:
             claim.served.look_within(value.next_ms / 1000, now)
         return value.jobs
 
-    def _start(self, claim: _Claim, claimed: Claimed, now: float) -> None:
-        """Run a claimed job; one whose workers died too often is buried instead (decision 12)."""
-        queue = claim.served.queue.name
+    def _take(self, claim: _Claim, claimed: Claimed, now: float) -> Held:
+        until = now + self.options.lease.total_seconds()
+        kept = None if self.keeper is None else partial(self.keeper.kept, claimed.job_id)
         held = Held(
-            lease=lease(queue, claimed, claim.label),
+            lease=lease(claim.served.queue.name, claimed, claim.label),
             started_at=now,
-            lost=Loss(now + self.options.lease.total_seconds(), self.now),
+            lost=Loss(until, self.now, kept),
         )
         self.report(Event.CLAIMED, label=claim.label, **_named(held))
-        if held.lease.lapses >= self.options.max_lapses:
-            self._unsettled.append(_burial(held))
-            return
-        self._leases.take(held, now)
-        self.running += 1
-        self.executor.submit(held)
+        return held
+
+    def _start(self, taken: list[Held], now: float) -> None:
+        """Run claimed jobs; one whose workers died too often is buried instead (decision 12)."""
+        ready = []
+        for held in taken:
+            if held.lease.lapses >= self.options.max_lapses:
+                self._unsettled.append(_burial(held))
+            else:
+                self._leases.take(held, now)
+                ready.append(held)
+        if ready and self.keeper is not None:
+            self.keeper.hold(self._leases)
+        for held in ready:
+            self.running += 1
+            self.executor.submit(held)
 
     def _leave(self) -> None:
         """Settle what ended, give back what still runs, and be done."""

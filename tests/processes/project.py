@@ -37,8 +37,11 @@ TABLES = (
 class Command(Running):
     """A management command of the site as a process of its own."""
 
-    def __init__(self, words: Sequence[str], environment: dict[str, str], log: Path) -> None:
+    def __init__(
+        self, words: Sequence[str], environment: dict[str, str], log: Path, grouped: bool = False
+    ) -> None:
         self._words = words
+        self._grouped = grouped
         self._environment = environment
         self._log = log
 
@@ -51,6 +54,7 @@ class Command(Running):
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
+                process_group=0 if self._grouped else None,
             )
         return self
 
@@ -125,6 +129,8 @@ class Project(Running):
         self.databases = databases or self._sqlite()
         self.client: redis.Redis = server.client()
         self.queue = Queue(Wire(self.client), "default")
+        self.grouped = False
+        """Whether commands lead a process group of their own, as at a terminal."""
         self._minter = Minter()
         self._commands: list[Command] = []
 
@@ -158,7 +164,7 @@ class Project(Running):
             "SITE_DATABASES": json.dumps(self.databases),
             "SITE_ECHOMQ": json.dumps(self.settings),
         }
-        command = Command(words, {**os.environ, **ours, **environment}, log)
+        command = Command(words, {**os.environ, **ours, **environment}, log, self.grouped)
         self._commands.append(command)
         return command.start()
 

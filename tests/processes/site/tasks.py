@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import multiprocessing
 import os
 import threading
@@ -17,6 +18,9 @@ from echomq_app.fencing import FencedOff
 from echomq_app.protocol import calls, replies
 from tests.processes.site.journal import JOURNAL
 from tests.processes.site.models import Sheet
+
+if "SITE_BREAKS" in os.environ:
+    raise RuntimeError("this site breaks")
 
 
 def note(what: str, context: Any) -> None:
@@ -176,3 +180,26 @@ def writes_late(context: Any, seconds: float) -> None:
         note("fenced_off", context)
         raise
     note("wrote", context)
+
+
+@task(takes_context=True)
+def holds_the_interpreter(context: Any, seconds: float) -> bool:
+    """Waits in C and lets no other thread of its process run; whether the job is still its own."""
+    note("start", context)
+    ctypes.PyDLL(None).usleep(int(seconds * 1_000_000))
+    note("lost" if context.lease_lost else "end", context)
+    return not context.lease_lost
+
+
+@task(takes_context=True)
+def segfaults(context: Any) -> None:
+    """Ends its process as a broken C extension does."""
+    note("start", context)
+    ctypes.string_at(0)
+
+
+@task(takes_context=True)
+def exits(context: Any, code: int) -> None:
+    """Ends its process without a word."""
+    note("start", context)
+    os._exit(code)
