@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import timedelta
+from collections.abc import Callable, Mapping
 
 import pytest
 
 from echomq_app.protocol.calls.events import QueueEvent
 from echomq_app.runtime.cancel import Cancellation, Cancelled
+from echomq_app.runtime.events import Report, silent
+from echomq_app.runtime.held import Held
+from echomq_app.runtime.loop import serve
+from echomq_app.runtime.outcomes import Completed, Outcome
 from echomq_app.runtime.publishing import Publisher
 from echomq_app.runtime.telemetry import Telemetry
+from echomq_app.runtime.threads import Bell, ThreadExecutor
 from echomq_app.runtime.worker import Worker, WorkerOptions
 from echomq_app.service.events import EventChannel, EventFeed
 from tests.protocol.scene import Scene, new_id
-from tests.runtime.scene import Bench
 from tests.servers.cluster import Cluster
 from tests.servers.server import Server
 
 LONG_S = 10.0
-BEAT = timedelta(seconds=1)
 
 
 def test_18_resubscribe(every_deployment: Server | Cluster, scene: Scene) -> None:
@@ -77,18 +79,33 @@ def test_37_cancel(scene: Scene) -> None:
     assert token.check() == "enough"
     with pytest.raises(Cancelled, match="enough"):
         token.raise_if_asked()
-    bench = Bench()
-    worker = Worker(scene.wire, [scene.queue], bench, WorkerOptions())
-    job_id = scene.enqueue()
-    worker.tick()
-    assert worker.cancel(scene.name, job_id, "enough")
-    assert bench.running[0].cancellation.check() == "enough"
+
+    def ask(worker: Worker, held: Held) -> None:
+        seen.append(held.cancellation.check())
+        assert worker.cancel(scene.name, held.lease.job_id, "closing")
+        seen.append(held.cancellation.check())
+
+    seen: list[str | None] = []
+    scene.enqueue()
+    work_off(scene, meanwhile=ask)
+    assert seen == [None, "closing"]
 
 
-def work_off(scene: Scene, report: Publisher | Telemetry) -> None:
-    """Run what waits as a worker does."""
-    bench = Bench()
-    worker = Worker(scene.wire, [scene.queue], bench, WorkerOptions(), report=report)
-    worker.tick()
-    bench.end_all()
-    worker.tick()
+def work_off(
+    scene: Scene,
+    report: Report = silent,
+    meanwhile: Callable[[Worker, Held], object] = lambda worker, held: None,
+) -> None:
+    """Run what waits as a worker does, and complete it."""
+
+    def run(held: Held) -> Outcome:
+        meanwhile(worker, held)
+        return Completed()
+
+    bell = Bell()
+    executor = ThreadExecutor(1, run, bell)
+    options = WorkerOptions(concurrency=1, burst=True)
+    worker = Worker(scene.wire, [scene.queue], executor, options, report=report)
+    serve(worker, bell)
+    executor.close()
+    bell.close()
