@@ -34,11 +34,10 @@ def fresh_connections() -> Iterator[None]:
     """
     before = connections.all(initialized_only=True)
     ours = {one.alias for one in before if one.in_atomic_block}
-    idled = monotonic() - _ended.at > IDLE_S
-    for one in before:
-        with suppress(Error):
-            one.close_if_unusable_or_obsolete()
-            if idled:
+    if monotonic() - _ended.at > IDLE_S:
+        for one in before:
+            with suppress(Error):
+                one.close_if_unusable_or_obsolete()
                 _close_if_dead(one)
     try:
         yield

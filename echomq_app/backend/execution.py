@@ -6,32 +6,20 @@ import json
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from echomq_app.backend import EchoMQBackend
+from echomq_app.backend import running
 from echomq_app.backend.context import EchoMQContext
 from echomq_app.backend.database import fresh_connections
-from echomq_app.backend.instants import instant
-from echomq_app.backend.registry import UnknownTask, find_task, placed
+from echomq_app.backend.registry import UnknownTask
 from echomq_app.backend.reports import OutcomeReport, failure
-from echomq_app.backend.results import one_each
-from echomq_app.compat import (
-    BaseTaskBackend,
-    Task,
-    TaskError,
-    TaskResult,
-    TaskResultStatus,
-    task_backends,
-    task_finished,
-    task_started,
-)
+from echomq_app.backend.running import Placement, placement
+from echomq_app.compat import TaskError, TaskResult
 from echomq_app.conf import Settings
 from echomq_app.protocol import payload
 from echomq_app.protocol.calls import Retention
 from echomq_app.protocol.errors import InvalidPayload
-from echomq_app.protocol.ids import minted_ms
 from echomq_app.protocol.payload import TaskPayload
 from echomq_app.runtime.cancel import Cancelled
 from echomq_app.runtime.held import Held, Loss
@@ -42,92 +30,96 @@ from echomq_app.service.records import Lease
 
 UNKNOWN_TASK_TRIES: Final = 60
 UNKNOWN_TASK_PAUSE: Final = timedelta(seconds=60)
+_PLAIN: Final = frozenset({type(None), bool, int, str})
+"""Types whose values JSON gives back as they were."""
 
 
 class NotJSON(TypeError):
     """A task returned what JSON cannot hold."""
 
 
-@dataclass(frozen=True, slots=True)
+class Run(NamedTuple):
+    """A job that is about to run. ``result`` is there when the task or somebody else looks at it."""
+
+    held: Held
+    read: TaskPayload
+    place: Placement
+    result: TaskResult[Any] | None
+    started_ms: int
+
+
 class TaskRunner:
     """Called by an executor's thread with a held job; answers its outcome, whatever the task does."""
 
-    settings: Settings
-    clock: Callable[[], float] = time.time
+    def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
+        self.settings = settings
+        self._clock = clock
+        self._receipt_ms = whole_ms(settings.receipt_ttl)
+        self._result_ms = whole_ms(settings.result_ttl)
 
     def __call__(self, held: Held) -> Outcome:
+        run = self._prepare(held)
+        if not isinstance(run, Run):
+            return run
+        with fresh_connections():
+            try:
+                value = run.place.task.call(*self._begin(run), **run.read.kwargs)
+                return self._succeeded(run, value)
+            except BaseException as error:  # noqa: BLE001  # a task may raise anything
+                return self._failed(run, error)
+
+    def _now_ms(self) -> int:
+        return int(self._clock() * 1000)
+
+    def _prepare(self, held: Held) -> Run | Outcome:
+        """A run, or what comes of a job that is not to run."""
         try:
             read = payload.decode(held.lease.payload)
         except InvalidPayload as error:
             return _bury(str(error))
-        if read.expires_at is not None and self._now_ms() >= read.expires_at:
+        now = self._now_ms()
+        if read.expires_at is not None and now >= read.expires_at:
             return self._expired(held, read)
         try:
-            task = find_task(read.task)
+            place = placement(read.task, held.lease.queue)
         except UnknownTask as error:
             return _unknown(held, error)
-        except BaseException as error:  # noqa: BLE001  # a task and its module may raise anything
-            return self._failed(held, read, error)
-        with fresh_connections():
-            return self._run(held, read, task)
+        except BaseException as error:  # noqa: BLE001  # a task's module may raise anything
+            return self._lost(held, read, error)
+        wanted = place.task.takes_context or running.is_heard()
+        result = running.running(place, held.lease, read, now) if wanted else None
+        return Run(held, read, place, result, now)
 
-    def _now_ms(self) -> int:
-        return int(self.clock() * 1000)
+    def _begin(self, run: Run) -> list[Any]:
+        """Tell that the job starts; the positional arguments of its task."""
+        args = list(run.read.args)
+        if run.result is not None:
+            running.started(run.place, run.result)
+            if run.place.task.takes_context:
+                args.insert(0, EchoMQContext(task_result=run.result, held=run.held))
+        return args
 
-    def _run(self, held: Held, read: TaskPayload, task: Task[..., Any]) -> Outcome:
-        started = self._now_ms()
-        backend = _backend(task, held.lease.queue)
-        result: TaskResult[Any] | None = None
-        try:
-            result = _running(held, read, task, backend.alias, started)
-            task_started.send_robust(type(backend), task_result=result)
-            args = list(read.args)
-            if task.takes_context:
-                args.insert(0, EchoMQContext(task_result=result, held=held))
-            value, outcome = self._seal(held, read, task.call(*args, **read.kwargs), started)
-        except BaseException as error:  # noqa: BLE001  # a task and its module may raise anything
-            return self._failed(held, read, error, backend, result)
-        _finish(backend, result, TaskResultStatus.SUCCESSFUL, value, self._now_ms())
-        return Completed(keep=self._keep(held, outcome))
+    def _succeeded(self, run: Run, value: Any) -> Outcome:
+        now = self._now_ms()
+        plain, outcome = _seal(run, value, now)
+        if run.result is not None:
+            running.succeeded(run.place, run.result, plain, now)
+        return Completed(keep=self._keep(run.held, run.read, outcome))
 
-    def _seal(self, held: Held, read: TaskPayload, value: Any, started: int) -> tuple[Any, bytes]:
-        """The value as JSON gives it back, so that it reads the same everywhere, and the outcome."""
-        try:
-            plain = json.loads(json.dumps(value, allow_nan=False))
-            report = OutcomeReport(
-                status="successful",
-                task=read.task,
-                args=list(read.args),
-                kwargs=dict(read.kwargs),
-                value=plain,
-                worker=held.lease.label,
-                attempt=held.lease.attempt,
-                claimed_at=started,
-                finished_at=self._now_ms(),
-            )
-            return plain, report.encoded()
-        except (TypeError, ValueError, RecursionError) as error:
-            raise NotJSON(
-                f"{read.task} returned what JSON cannot hold ({error}); it has run and is not run again"
-            ) from error
+    def _failed(self, run: Run, error: BaseException) -> Outcome:
+        return self._lost(run.held, run.read, error, run)
 
-    def _failed(
-        self,
-        held: Held,
-        read: TaskPayload,
-        error: BaseException,
-        backend: BaseTaskBackend | None = None,
-        result: TaskResult[Any] | None = None,
+    def _lost(
+        self, held: Held, read: TaskPayload, error: BaseException, run: Run | None = None
     ) -> Failed:
+        """An attempt that failed, before its task began or in it."""
         report = failure(held, error, self._now_ms())
         most = self.settings.max_attempts if read.max_attempts is None else read.max_attempts
         if isinstance(error, NotJSON | Cancelled):
             most = 0
-        if backend is not None and result is not None and held.lease.attempt >= most:
-            result.errors.append(
-                TaskError(exception_class_path=report.exception, traceback=report.traceback)
-            )
-            _finish(backend, result, TaskResultStatus.FAILED, None, report.at)
+        if run is not None and run.result is not None and held.lease.attempt >= most:
+            told = TaskError(exception_class_path=report.exception, traceback=report.traceback)
+            running.failed(run.place, run.result, told, report.at)
         return Failed(
             error=report.error,
             report=report.encoded(),
@@ -143,7 +135,7 @@ class TaskRunner:
         except InvalidPayload as unread:
             return _bury(str(unread))
         now = time.monotonic()
-        return self._failed(Held(lease, now, Loss(now)), read, error)
+        return self._lost(Held(lease, now, Loss(now)), read, error)
 
     def backoff(self, attempt: int) -> timedelta:
         """Half to all of ``base`` doubled for each attempt so far, up to the cap."""
@@ -155,66 +147,45 @@ class TaskRunner:
         report = OutcomeReport(
             status="expired",
             task=read.task,
-            args=list(read.args),
-            kwargs=dict(read.kwargs),
+            args=read.args,
+            kwargs=read.kwargs,
             worker=held.lease.label,
             attempt=held.lease.attempt,
             finished_at=self._now_ms(),
         )
-        return Completed(keep=self._keep(held, report.encoded()))
+        return Completed(keep=self._keep(held, read, report.encoded()))
 
-    def _keep(self, held: Held, outcome: bytes) -> Retention:
+    def _keep(self, held: Held, read: TaskPayload, outcome: bytes) -> Retention:
         return Retention(
-            mark=payload.mark(held.lease.payload),
-            receipt_ms=whole_ms(self.settings.receipt_ttl),
+            mark=payload.mark_of(read, held.lease.payload),
+            receipt_ms=self._receipt_ms,
             outcome=outcome,
-            result_ms=whole_ms(self.settings.result_ttl),
+            result_ms=self._result_ms,
             limit=self.settings.max_results,
         )
 
 
-def _backend(task: Task[..., Any], queue: str) -> BaseTaskBackend:
-    """The backend of ours that the job came through, as far as its task and queue tell."""
-    own = task.get_backend()
-    ours = (one for one in task_backends.all() if isinstance(one, EchoMQBackend))
-    if isinstance(own, EchoMQBackend):
-        return own
-    return next((one for one in ours if not one.queues or queue in one.queues), own)
-
-
-def _running(
-    held: Held, read: TaskPayload, task: Task[..., Any], backend: str, started: int
-) -> TaskResult[Any]:
-    return TaskResult(
-        task=placed(task, queue_name=held.lease.queue, backend=backend),
-        id=held.lease.job_id,
-        status=TaskResultStatus.RUNNING,
-        enqueued_at=instant(minted_ms(held.lease.job_id)),
-        started_at=instant(started),
-        last_attempted_at=instant(started),
-        finished_at=None,
-        args=list(read.args),
-        kwargs=dict(read.kwargs),
-        backend=backend,
-        errors=[],
-        worker_ids=one_each(held.lease.attempt, [held.lease.label]),
-    )
-
-
-def _finish(
-    backend: BaseTaskBackend,
-    result: TaskResult[Any],
-    status: TaskResultStatus,
-    value: Any,
-    at_ms: int,
-) -> None:
-    for name, fact in (
-        ("finished_at", instant(at_ms)),
-        ("status", status),
-        ("_return_value", value),
-    ):
-        object.__setattr__(result, name, fact)
-    task_finished.send_robust(type(backend), task_result=result)
+def _seal(run: Run, value: Any, now: int) -> tuple[Any, bytes]:
+    """The value as JSON gives it back, so that it reads the same everywhere, and the outcome."""
+    read, lease = run.read, run.held.lease
+    try:
+        plain = value if type(value) in _PLAIN else json.loads(json.dumps(value, allow_nan=False))
+        report = OutcomeReport(
+            status="successful",
+            task=read.task,
+            args=read.args,
+            kwargs=read.kwargs,
+            value=plain,
+            worker=lease.label,
+            attempt=lease.attempt,
+            claimed_at=run.started_ms,
+            finished_at=now,
+        )
+        return plain, report.encoded()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise NotJSON(
+            f"{read.task} returned what JSON cannot hold ({error}); it has run and is not run again"
+        ) from error
 
 
 def _bury(error: str) -> Failed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from traceback import format_exception, format_exception_only
 from typing import Any, Final
 
@@ -25,10 +26,11 @@ class ErrorReport:
     traceback: str
 
     def encoded(self) -> bytes:
-        return json.dumps(_body(self), ensure_ascii=False).encode("utf-8", "replace")
+        body = {one.name: getattr(self, one.name) for one in fields(self)}
+        return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class OutcomeReport:
     """How a job ended. Times are ms since 1970; ``status`` is ``successful`` or ``expired``."""
 
@@ -45,11 +47,12 @@ class OutcomeReport:
 
     def encoded(self) -> bytes:
         """JSON in ASCII: arguments and values may hold text that UTF-8 cannot."""
-        return json.dumps(_body(self), separators=(",", ":")).encode()
+        return _compact(dict(zip(_OUTCOME, _outcome_of(self), strict=True))).encode()
 
 
-def _body(report: ErrorReport | OutcomeReport) -> dict[str, Any]:
-    return {one.name: getattr(report, one.name) for one in fields(report)}
+_OUTCOME: Final = tuple(one.name for one in fields(OutcomeReport))
+_outcome_of: Final = attrgetter(*_OUTCOME)
+_compact: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def failure(held: Held, error: BaseException, at_ms: int) -> ErrorReport:

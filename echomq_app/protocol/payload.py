@@ -17,7 +17,7 @@ _NONCE: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class TaskPayload:
     """What a Django task needs to run. ``expires_at`` is ms since 1970; ``meta`` is anything JSON."""
 
@@ -81,33 +81,29 @@ def decode(raw: bytes) -> TaskPayload:
         raise InvalidPayload(f"the payload is not UTF-8 JSON: {error}") from None
     if not isinstance(body, dict):
         raise InvalidPayload(f"the payload is not a JSON object; got {type(body).__name__}")
-    _expect(body, "task", str, required=True)
-    _expect(body, "args", list)
-    _expect(body, "kwargs", dict)
-    _expect(body, "meta", dict)
-    for name in ("priority", "max_attempts", "expires_at"):
-        _expect(body, name, int)
+    get = body.get
+    for name, kind in _KINDS:
+        value = get(name)
+        if type(value) is not kind and (value is not None or name == "task"):
+            raise InvalidPayload(
+                f"the payload's {name!r} is not {_KIND_WORDS[kind]}; "
+                f"got {type(value).__name__} {value!r:.60}"
+            )
     return TaskPayload(
         task=body["task"],
-        args=body.get("args") or (),
-        kwargs=body.get("kwargs") or {},
-        priority=body.get("priority") or 0,
-        max_attempts=body.get("max_attempts"),
-        expires_at=body.get("expires_at"),
-        meta=body.get("meta") or {},
+        args=get("args") or (),
+        kwargs=get("kwargs") or {},
+        priority=get("priority") or 0,
+        max_attempts=get("max_attempts"),
+        expires_at=get("expires_at"),
+        meta=get("meta") or {},
     )
 
 
-def _expect(body: dict[str, Any], name: str, kind: type, *, required: bool = False) -> None:
-    value = body.get(name)
-    if value is None and not required:
-        return
-    if not isinstance(value, kind) or isinstance(value, bool):
-        raise InvalidPayload(
-            f"the payload's {name!r} is not {_KIND_WORDS[kind]}; got {type(value).__name__} {value!r:.60}"
-        )
-
-
+_KINDS: Final = (
+    *(("task", str), ("args", list), ("kwargs", dict), ("meta", dict)),
+    *((name, int) for name in ("priority", "max_attempts", "expires_at")),
+)
 _KIND_WORDS: Final = {str: "text", list: "an array", dict: "an object", int: "a whole number"}
 
 
@@ -118,6 +114,15 @@ def mark(raw: bytes) -> str:
         nonce = body["meta"]["nonce"]
     except (ValueError, RecursionError, TypeError, KeyError):
         nonce = None
+    return _mark(nonce, raw)
+
+
+def mark_of(read: TaskPayload, raw: bytes) -> str:
+    """The ``mark`` of ``raw`` that was decoded already."""
+    return _mark(read.meta.get("nonce"), raw)
+
+
+def _mark(nonce: object, raw: bytes) -> str:
     if isinstance(nonce, str) and _NONCE.fullmatch(nonce):
         return nonce
     return hashlib.sha1(raw, usedforsecurity=False).hexdigest()

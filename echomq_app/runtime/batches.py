@@ -155,7 +155,7 @@ class BatchConsumer:
                 self.report(Event.OUTCOME_DROPPED, error=why, **_named(one))
         ran = self.now() - began
         return [
-            Settle(lease=one, outcome=self._with_receipt(one, outcome), seconds=ran)
+            Settle(one, self._with_receipt(one, outcome), ran)
             for one, outcome in ends
             if one.job_id not in lost
         ]

@@ -19,6 +19,8 @@ class Loss:
     that does not answer. Once lost is lost: what a task was told is not taken back.
     """
 
+    __slots__ = ("_event", "_kept", "_lost", "_now", "until")
+
     def __init__(
         self,
         until: float,
@@ -32,15 +34,19 @@ class Loss:
         self.until = until
         self._now = now
         self._kept = kept
-        self._lost = threading.Event()
+        self._lost = False
+        self._event: threading.Event | None = None
+        """Made for the first task that waits: most never do."""
 
     def set(self) -> None:
-        self._lost.set()
+        self._lost = True
+        if self._event is not None:
+            self._event.set()
 
     def is_set(self) -> bool:
-        if self._now() >= self.until and not self._is_kept():
-            self._lost.set()
-        return self._lost.is_set()
+        if not self._lost and self._now() >= self.until and not self._is_kept():
+            self.set()
+        return self._lost
 
     def _is_kept(self) -> bool:
         if self._kept is not None:
@@ -49,9 +55,11 @@ class Loss:
 
     def wait(self, seconds: float) -> bool:
         """Wait up to ``seconds`` for the loss; whether it has come."""
+        with _making:
+            event = self._event = self._event or threading.Event()
         end = self._now() + seconds
         while not self.is_set() and (left := min(end, self.until) - self._now()) > 0:
-            self._lost.wait(left)
+            event.wait(left)
         return self.is_set()
 
 
@@ -68,14 +76,19 @@ class Keeper(Protocol):
         """Until when a lease was renewed, on the worker's clock; 0 when it was not."""
 
 
+_making = threading.Lock()
+
+
 @dataclass(slots=True, eq=False)
 class Held:
-    """One running job. ``started_at`` is the worker's monotonic clock, in seconds."""
+    """One job that was claimed. Times are the worker's monotonic clock, in seconds."""
 
     lease: Lease
-    started_at: float
+    claimed_at: float
     lost: Loss
     """When it is set another worker may hold the job: a settle would be refused."""
+    started_at: float | None = None
+    """``None`` while it waits for a free thread."""
     _cancellation: Cancellation | None = field(default=None, init=False)
 
     @property

@@ -8,15 +8,18 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Final, NoReturn
 
 from echomq_app.protocol import calls, replies
 from echomq_app.runtime.batches import BatchConsumer
+from echomq_app.runtime.heartbeat import Heartbeat
 from echomq_app.runtime.pump import Pump
 from echomq_app.runtime.supervisor import Supervisor
 from echomq_app.runtime.threads import Bell
+from echomq_app.runtime.turns import Turns
 from echomq_app.runtime.worker import Worker
 from echomq_app.wire.parking import Parking
 
@@ -34,15 +37,38 @@ def serve(worker: Worker, bell: Bell) -> None:
     """Tick until the worker is done; between ticks park on the wake lists and the bell."""
     lists = [queue.keys.wake for queue in worker.queues]
     parking = Parking(worker.wire, lists, block_s=worker.options.beat.total_seconds())
-    woken: set[str] = set()
+    turns, woken = Turns(worker, bell), set[str]()
+    worker.executor.call = turns.offer
     try:
-        while (pause := worker.tick(woken)) is not None:
-            woken = parking.wait(pause, park=worker.may_park, bell=bell.fileno())
-            bell.hush()
-            if woken and worker.free == 0:
-                _hand_on(worker, woken)
+        with _beating(worker) as heart:
+            while (pause := turns.take(woken)) is not None:
+                woken = parking.wait(pause, park=worker.may_park, bell=bell.fileno())
+                bell.hush()
+                if woken and worker.free == 0:
+                    _hand_on(worker, woken)
+                if not heart.is_alive():
+                    raise RuntimeError("the heartbeat died: leases are not renewed any more")
     finally:
         parking.close()
+
+
+@contextmanager
+def _beating(worker: Worker) -> Iterator[threading.Thread]:
+    """Renew what the worker holds in a thread of its own until the block ends."""
+    wire, over = worker.wire.sibling(), threading.Event()
+    queues = {queue.name: queue.keys for queue in worker.queues}
+    heartbeat = Heartbeat(wire, queues, worker.leases, worker.now)
+
+    def beat() -> None:
+        while not over.wait(heartbeat.tick()):
+            pass
+
+    thread = threading.Thread(target=beat, name="emq-heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield thread
+    finally:
+        over.set()
 
 
 def _hand_on(worker: Worker, woken: set[str]) -> None:

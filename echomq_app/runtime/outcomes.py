@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import NamedTuple
 
 from echomq_app.protocol.calls import NOTHING, Retention
+from echomq_app.runtime.held import Held
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,3 +41,11 @@ class Delayed:
 
 
 Outcome = Completed | Failed | Released | Delayed
+
+
+class Ended(NamedTuple):
+    """A run that is over, and for how long it ran."""
+
+    held: Held
+    outcome: Outcome
+    seconds: float

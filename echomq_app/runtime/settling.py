@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
 
 from echomq_app.protocol import calls
 from echomq_app.protocol.calls import Call
@@ -26,8 +26,7 @@ MOST_ATTEMPTS: Final = 2**31
 """A payload of a stranger may ask for any number of attempts, below zero too."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settle:
+class Settle(NamedTuple):
     """An outcome on its way to the server. Every settle is safe to send again.
 
     ``seconds``: how long the job ran. ``resent``: an earlier sending may have been executed.
@@ -63,14 +62,14 @@ def settle_call(queue: Queue, settle: Settle) -> Call[Any]:
 
 def take_answer(queue: Queue, settle: Settle, answer: Answer[Any], report: Report) -> Settle | None:
     """Tell what came of a settle; the settle to send next when it is not over."""
-    answer = replace(answer, resent=answer.resent or settle.resent)
+    answer.resent = answer.resent or settle.resent
     facts = _facts(settle)
     try:
         event = _event(queue, settle, answer)
     except ServerUnavailable:
         return settle
     except ConnectionLost:
-        return replace(settle, resent=True)
+        return settle._replace(resent=True)
     except Stale as refused:
         event = Event.SETTLE_UNKNOWN if answer.resent else Event.SETTLE_REFUSED
         facts["reason"] = refused.reason
@@ -112,7 +111,7 @@ def _without_outcome(settle: Settle) -> Settle | None:
     if not isinstance(outcome, Completed) or outcome.keep.outcome is None:
         return None
     keep = replace(outcome.keep, outcome=None, result_ms=0)
-    return replace(settle, outcome=Completed(keep=keep))
+    return settle._replace(outcome=Completed(keep=keep))
 
 
 def _facts(settle: Settle) -> dict[str, object]:

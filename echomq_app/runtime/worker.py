@@ -1,4 +1,4 @@
-"""The worker: a tick that settles, renews, sweeps and claims, and says how long to wait."""
+"""The worker: a tick that settles, sweeps and claims, and says how long to wait."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -25,8 +26,9 @@ from echomq_app.protocol.replies import Beat, Claimed
 from echomq_app.runtime.carrying import carry
 from echomq_app.runtime.events import Event, Report, silent
 from echomq_app.runtime.held import Held, Keeper, Loss
-from echomq_app.runtime.leases import Leases, Renewal
-from echomq_app.runtime.outcomes import Delayed, Failed, Outcome, Released
+from echomq_app.runtime.leases import Leases
+from echomq_app.runtime.outcomes import Delayed, Ended, Failed, Released
+from echomq_app.runtime.pace import WINDOW_S, Pace
 from echomq_app.runtime.served import Round, Served
 from echomq_app.runtime.settling import Settle, settle_call, take_answer
 from echomq_app.service.queue import Queue, whole_ms
@@ -34,13 +36,24 @@ from echomq_app.service.records import lease
 from echomq_app.wire.exchange import Answer
 from echomq_app.wire.link import Wire
 
+BUSY_PAUSE_S = 0.01
+"""How long an outcome waits at most for others to share its round trip."""
+
 
 class Executor(Protocol):
-    """Runs jobs elsewhere: takes them at once, and hands their outcomes back when asked."""
+    """Runs jobs elsewhere: takes them at once, and hands their outcomes back when asked.
 
-    def submit(self, held: Held) -> None: ...
+    ``ring_after``: how many outcomes are worth waking the loop for while more jobs wait.
+    """
 
-    def finished(self) -> list[tuple[Held, Outcome]]: ...
+    ring_after: int
+    call: Callable[[], None]
+
+    def submit(self, jobs: Iterable[Held]) -> None: ...
+
+    def finished(self) -> list[Ended]: ...
+
+    def take_back(self) -> list[Held]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +89,8 @@ def worker_name() -> str:
 class Worker:
     """Serves queues of one server. ``tick`` is called by one thread; ``stop`` by any.
 
-    ``now`` is a monotonic clock in seconds. ``running`` counts what the executor has in hand.
+    ``now`` is a monotonic clock in seconds. ``running`` counts what the executor has in hand, jobs
+    that were claimed ahead of a free slot among them. Somebody else renews ``leases``.
     """
 
     wire: Wire
@@ -88,8 +102,11 @@ class Worker:
     name: str = field(default_factory=worker_name)
     keeper: Keeper | None = None
     running: int = field(default=0, init=False)
+    leases: Leases = field(init=False)
     _round: Round = field(init=False)
-    _leases: Leases = field(init=False)
+    _pace: Pace = field(init=False)
+    _waiting: deque[Held] = field(default_factory=deque, init=False)
+    """Jobs that were claimed ahead, the oldest first; those at its head may have begun."""
     _unsettled: list[Settle] = field(default_factory=list, init=False)
     _labels: Iterator[int] = field(default_factory=itertools.count, init=False)
     _stopping_at: float | None = field(default=None, init=False)
@@ -97,7 +114,8 @@ class Worker:
 
     def __post_init__(self) -> None:
         self._round = Round(self.queues, self.wire.bus.clustered, self.report)
-        self._leases = Leases(self.options.lease, self.report)
+        self._pace = Pace(self.options.concurrency)
+        self.leases = Leases(self.options.lease, self.report)
 
     @property
     def stopping(self) -> bool:
@@ -113,13 +131,22 @@ class Worker:
 
         Called by any thread. The job looks when it likes; nothing happens to one that never does.
         """
-        held = self._leases.find(queue, job_id)
+        held = self.leases.find(queue, job_id)
         return held is not None and held.cancellation.cancel(reason)
 
     @property
     def free(self) -> int:
         """Jobs that could start now."""
         return 0 if self.stopping else max(0, self.options.concurrency - self.running)
+
+    @property
+    def room(self) -> int:
+        """Jobs to claim now: for the free slots, and ahead of them when half of those are used up."""
+        if self.stopping:
+            return 0
+        ahead = self._pace.ahead
+        room = self.options.concurrency + ahead - self.running
+        return room if self.free or room * 2 >= ahead > 0 else 0
 
     @property
     def may_park(self) -> bool:
@@ -134,11 +161,12 @@ class Worker:
         """
         now = self.now()
         if self.keeper is not None:
-            self.keeper.beat(self._leases)
+            self.keeper.beat(self.leases)
         for served in self._round:
             served.hungry = served.hungry or served.queue.keys.wake in woken
         self._tell_draining()
-        self._collect(now)
+        self._collect()
+        self._give_back(now)
         if not self._time_is_up(now):
             self._work(now)
         if self._is_done(now):
@@ -153,16 +181,30 @@ class Worker:
                 Event.DRAINING, running=self.running, seconds=self.options.drain.total_seconds()
             )
 
-    def _collect(self, now: float) -> None:
+    def _collect(self) -> None:
         """Take what ran to its end; an outcome of a lost lease is not settled."""
-        for held, outcome in self.executor.finished():
+        for held, outcome, seconds in self.executor.finished():
             self.running -= 1
-            if self._leases.drop(held):
+            self._pace.ran(seconds)
+            if self.leases.drop(held):
                 why = "its lease was lost while it ran"
                 self.report(Event.OUTCOME_DROPPED, error=why, **_named(held))
             else:
-                ran = now - held.started_at
-                self._unsettled.append(Settle(lease=held.lease, outcome=outcome, seconds=ran))
+                self._unsettled.append(Settle(held.lease, outcome, seconds))
+
+    def _give_back(self, now: float) -> None:
+        """Release what was claimed ahead and has not begun in its time, or will not any more."""
+        waiting = self._waiting
+        while waiting and waiting[0].started_at is not None:
+            waiting.popleft()
+        if not waiting or not (self.stopping or now >= waiting[0].claimed_at + WINDOW_S):
+            return
+        self._pace.stumbled()
+        waiting.clear()
+        for held in self.executor.take_back():
+            self.running -= 1
+            if not self.leases.drop(held):
+                self._unsettled.append(Settle(held.lease, Released()))
 
     def _time_is_up(self, now: float) -> bool:
         drain = self.options.drain.total_seconds()
@@ -171,7 +213,7 @@ class Worker:
     def _is_done(self, now: float) -> bool:
         if self._time_is_up(now):
             return True
-        if self._leases or self._unsettled:
+        if self.leases or self._unsettled:
             return False
         return self.stopping or (
             self.options.burst
@@ -179,16 +221,13 @@ class Worker:
         )
 
     def _work(self, now: float) -> None:
-        """Settles, renewals and the first claim in one pipeline; then the other queues' claims."""
+        """Settles and the first claim in one pipeline; then the other queues' claims."""
         settles = [one for one in self._unsettled if self._of(one).reachable(now)]
         self._unsettled = [one for one in self._unsettled if not self._of(one).reachable(now)]
-        renewals = self._leases.due(
-            [one.queue.keys for one in self._round if one.reachable(now)], now
-        )
         turns = self._round.in_turn(now)
-        self._talk(settles, renewals, self._next_claim(turns, now), now)
+        self._talk(settles, self._next_claim(turns, now), now)
         while (claim := self._next_claim(turns, now)) is not None:
-            self._talk([], [], claim, now)
+            self._talk([], claim, now)
 
     def _of(self, settle: Settle) -> Served:
         return self._round[settle.lease.queue]
@@ -199,7 +238,7 @@ class Worker:
             served = turns.pop(0)
             if not served.reachable(now):
                 continue
-            keys, size = served.queue.keys, min(self.free, calls.MAX_CLAIMS)
+            keys, size = served.queue.keys, min(self.room, calls.MAX_CLAIMS)
             label = f"{self.name}:{next(self._labels)}"
             span = whole_ms(self.options.lease)
             if size:
@@ -215,13 +254,10 @@ class Worker:
                 return _Claim(served, size, False, label, many)
         return None
 
-    def _talk(
-        self, settles: list[Settle], renewals: list[Renewal], claim: _Claim | None, now: float
-    ) -> None:
-        """One pipeline: settles, then renewals, then the next claim."""
+    def _talk(self, settles: list[Settle], claim: _Claim | None, now: float) -> None:
+        """One pipeline: settles, then the next claim."""
         wanted = [settle_call(self._of(one).queue, one) for one in settles]
-        wanted += [one.call for one in renewals]
-        asked = [self._of(one) for one in settles] + [self._round[one.queue] for one in renewals]
+        asked = [self._of(one) for one in settles]
         if claim is not None:
             wanted.append(claim.call)
             asked.append(claim.served)
@@ -232,8 +268,6 @@ class Worker:
             self._note_reach(served, answer, now)
         for settle, answer in zip(settles, answers, strict=False):
             self._take_settle(settle, answer, now)
-        for renewal, answer in zip(renewals, answers[len(settles) :], strict=False):
-            self._leases.renewed(renewal, answer, now)
         if claim is not None:
             self._take_claim(claim, answers[-1], now)
 
@@ -243,7 +277,7 @@ class Worker:
             raise answer.error
         if isinstance(answer.error, ConnectionLost):
             for one in self._round.is_away(served, answer.error, self.now()):
-                self._leases.renew_first(one.queue.name, one.ask_at)
+                self.leases.renew_at(one.queue.name, one.ask_at)
         else:
             self._round.is_back(served, self.now())
 
@@ -269,7 +303,7 @@ class Worker:
             return
         served.broken = ""
         served.hungry = len(claimed) >= claim.size
-        self._start([self._take(claim, one, now) for one in claimed], now)
+        self._start(claim, claimed, now)
         outbox = isinstance(answer.value, Beat) and answer.value.outbox
         if outbox and carry(self.wire, served, self.report, now):
             served.look_within(0, now)
@@ -290,36 +324,31 @@ class Worker:
             claim.served.look_within(value.next_ms / 1000, now)
         return value.jobs
 
-    def _take(self, claim: _Claim, claimed: Claimed, now: float) -> Held:
-        until = now + self.options.lease.total_seconds()
-        kept = None if self.keeper is None else partial(self.keeper.kept, claimed.job_id)
-        held = Held(
-            lease=lease(claim.served.queue.name, claimed, claim.label),
-            started_at=now,
-            lost=Loss(until, self.now, kept),
-        )
-        self.report(Event.CLAIMED, label=claim.label, **_named(held))
-        return held
-
-    def _start(self, taken: list[Held], now: float) -> None:
+    def _start(self, claim: _Claim, claimed: list[Claimed], now: float) -> None:
         """Run claimed jobs; one whose workers died too often is buried instead (decision 12)."""
-        ready = []
-        for held in taken:
-            if held.lease.lapses >= self.options.max_lapses:
+        queue, until = claim.served.queue.name, now + self.options.lease.total_seconds()
+        starting = []
+        for one in claimed:
+            kept = None if self.keeper is None else partial(self.keeper.kept, one.job_id)
+            held = Held(lease(queue, one, claim.label), now, Loss(until, self.now, kept))
+            self.report(Event.CLAIMED, label=claim.label, **_named(held))
+            if one.lapses >= self.options.max_lapses:
                 self._unsettled.append(_burial(held))
             else:
-                self._leases.take(held, now)
-                ready.append(held)
-        if ready and self.keeper is not None:
-            self.keeper.hold(self._leases)
-        for held in ready:
-            self.running += 1
-            self.executor.submit(held)
+                starting.append(held)
+        if not starting:
+            return
+        self.leases.take(queue, starting, now)
+        if self.keeper is not None:
+            self.keeper.hold(self.leases)
+        self._waiting += starting[max(0, self.free) :]
+        self.running += len(starting)
+        self.executor.submit(starting)
 
     def _leave(self) -> None:
         """Settle what ended, give back what still runs, and be done."""
         left = self._unsettled
-        left += [Settle(lease=one.lease, outcome=Released()) for one in self._leases.clear()]
+        left += [Settle(one.lease, Released()) for one in self.leases.clear()]
         for _ in range(2):
             sent, left = left, []
             answers = self.wire.answer([settle_call(self._of(one).queue, one) for one in sent])
@@ -337,13 +366,14 @@ class Worker:
         self._unsettled = []
 
     def _pause(self, now: float) -> float:
+        self.executor.ring_after = max(1, (self.running - self.options.concurrency) // 2)
         if any(self._of(one).reachable(now) for one in self._unsettled):
             return 0.0
-        if self.free and any(one.hungry and one.reachable(now) for one in self._round):
+        if self.room and any(one.hungry and one.reachable(now) for one in self._round):
             return 0.0
         due = [one.due for one in self._round]
-        if (renewal := self._leases.next_due()) is not None:
-            due.append(renewal)
+        if self._waiting:
+            due.append(now + BUSY_PAUSE_S)
         if self._stopping_at is not None:
             due.append(self._stopping_at + self.options.drain.total_seconds())
         return max(0.0, min(due) - now)
@@ -356,4 +386,4 @@ def _named(held: Held) -> dict[str, object]:
 def _burial(held: Held) -> Settle:
     error = f"its worker died {held.lease.lapses} times: the job was not started again"
     bury = Failed(error=error, report=None, delay=timedelta(), max_attempts=0)
-    return Settle(lease=held.lease, outcome=bury)
+    return Settle(held.lease, bury)

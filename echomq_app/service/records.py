@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from echomq_app.protocol.ids import JobId, minted_ms
 from echomq_app.protocol.replies import Claimed, Counts, Receipt
@@ -15,8 +16,7 @@ def moment(ms: int | float | None) -> datetime | None:
     return None if ms is None else datetime.fromtimestamp(ms / 1000, UTC)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lease:
+class Lease(NamedTuple):
     """A claim that this process holds: the job, its token and the label of the claim."""
 
     queue: str
@@ -37,16 +37,8 @@ class Lease:
 
 def lease(queue: str, claimed: Claimed, label: str) -> Lease:
     """The lease that a claim handed out."""
-    return Lease(
-        queue=queue,
-        job_id=claimed.job_id,
-        payload=claimed.payload or b"",
-        token=claimed.token,
-        label=label,
-        excused=claimed.excused,
-        lapses=claimed.lapses,
-        lane=claimed.group,
-    )
+    job_id, payload, token, excused, lapses, lane = claimed
+    return Lease(queue, job_id, payload or b"", token, label, excused, lapses, lane)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

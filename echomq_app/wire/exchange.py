@@ -37,7 +37,7 @@ class Lost:
     cause: BaseException
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Send:
     """Send commands in one go to the node that holds ``key``; take back one answer each.
 
@@ -66,7 +66,7 @@ class Relearn:
 Step = Send | Pause | Relearn
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Answer(Generic[T]):
     """What a call came to. ``resent``: an earlier sending of it may have been executed."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 import redis
@@ -58,6 +59,11 @@ class Wire:
         self._revive = revive
         self._pid = os.getpid()
         self._lines: dict[Any, Lines] = {}
+
+    def sibling(self) -> Wire:
+        """A wire on the same client whose connections, and what it knows of the fence, are its own."""
+        bus = replace(self.bus, fenced=False)
+        return Wire(self.client, bus, sleep=self._sleep, revive=self._revive)
 
     def close(self) -> None:
         """Give the idle connections back to their pools. The wire leases others when it is used again."""

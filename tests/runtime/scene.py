@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from datetime import timedelta
 from typing import Any
 
@@ -12,8 +12,9 @@ from redis.cluster import RedisCluster
 from echomq_app.protocol import payload
 from echomq_app.protocol.ids import JobId, Minter
 from echomq_app.runtime.events import Event
+from echomq_app.runtime.heartbeat import Heartbeat
 from echomq_app.runtime.held import Held
-from echomq_app.runtime.outcomes import Completed, Failed, Outcome
+from echomq_app.runtime.outcomes import Completed, Ended, Failed, Outcome
 from echomq_app.runtime.worker import Executor, Worker, WorkerOptions
 from echomq_app.service.queue import Queue
 from echomq_app.wire.exchange import Bus
@@ -39,23 +40,44 @@ class Clock:
 
 
 class Bench:
-    """An executor without threads: a job runs until the test says what came of it."""
+    """An executor without threads: a job runs until the test says what came of it.
 
-    def __init__(self) -> None:
+    Every job that fits into ``size`` has begun; the rest waits.
+    """
+
+    def __init__(self, clock: Clock, size: int = 1000) -> None:
+        self.size = size
+        self._clock = clock
+        self.ring_after = 1
+        self.call: Callable[[], None] = lambda: None
         self.running: list[Held] = []
-        self._ended: list[tuple[Held, Outcome]] = []
+        self.waiting: list[Held] = []
+        self._ended: list[Ended] = []
 
-    def submit(self, held: Held) -> None:
-        self.running.append(held)
+    def submit(self, jobs: Iterable[Held]) -> None:
+        self.waiting.extend(jobs)
+        self._begin()
 
-    def finished(self) -> list[tuple[Held, Outcome]]:
+    def _begin(self) -> None:
+        while self.waiting and len(self.running) < self.size:
+            held = self.waiting.pop(0)
+            held.started_at = self._clock()
+            self.running.append(held)
+
+    def finished(self) -> list[Ended]:
         ended, self._ended = self._ended, []
         return ended
+
+    def take_back(self) -> list[Held]:
+        taken, self.waiting = self.waiting, []
+        return taken
 
     def end(self, held: Held, outcome: Outcome | None = None) -> None:
         """Let one job end; completed unless told otherwise."""
         self.running.remove(held)
-        self._ended.append((held, outcome or Completed()))
+        ran = self._clock() - (held.started_at or 0.0)
+        self._ended.append(Ended(held, outcome or Completed(), ran))
+        self._begin()
 
     def end_all(self) -> list[Held]:
         """Let every job that runs complete."""
@@ -99,7 +121,7 @@ class Scene:
         self.queue = self.queues[0]
         self.keys = self.queue.keys
         self.clock = Clock()
-        self.bench = Bench()
+        self.bench = Bench(self.clock)
         self.tale = Tale()
         self.wire = Wire(worker_client, Bus(patience_s=patience_s))
         self.worker = self.new_worker(**options)
@@ -119,6 +141,13 @@ class Scene:
             report=self.tale,
             now=now or self.clock,
         )
+
+    def tick(self, woken: Set[str] = frozenset()) -> float | None:
+        """The heartbeat's tick, then the worker's."""
+        worker = self.worker
+        queues = {queue.name: queue.keys for queue in self.queues}
+        Heartbeat(self.wire, queues, worker.leases, self.clock).tick()
+        return worker.tick(woken)
 
     def enqueue(self, count: int = 1, queue: Queue | None = None) -> list[JobId]:
         """New jobs that wait, oldest first."""

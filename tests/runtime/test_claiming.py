@@ -91,6 +91,7 @@ def test_no_queue_starves_another_whatever_wakes_the_worker(scene_of: SceneOf) -
     for _ in range(20):
         scene.worker.tick()
         scene.worker.tick()
+        scene.clock.pass_(1)
         (held,) = scene.bench.end_all()
         served.append(held.lease.queue)
 

@@ -203,7 +203,7 @@ def test_a_lost_lease_is_not_given_back(scene: Scene) -> None:
     scene.queue.reap()
     (thief,) = scene.queue.claim_many(timedelta(minutes=1), 1, "thief")
     scene.clock.pass_(20)
-    scene.worker.tick()
+    scene.tick()
 
     scene.worker.stop()
     scene.clock.pass_(30)

@@ -31,11 +31,11 @@ def test_all_leases_of_a_queue_are_renewed_in_one_call_every_third_of_a_lease(
 ) -> None:
     scene = scene_of(concurrency=10)
     scene.enqueue(10)
-    scene.worker.tick()
+    scene.tick()
 
     for _ in range(60):
         scene.clock.pass_(1)
-        scene.worker.tick()
+        scene.tick()
 
     assert count(proxy) == 3
     (renewal, *_) = [words for words in proxy.commands if renewals(words)]
@@ -46,10 +46,10 @@ def test_each_queue_is_renewed_by_a_call_of_its_own(scene_of: SceneOf, proxy: Cu
     scene = scene_of("a", "b", "idle")
     for queue in scene.queues[:2]:
         scene.enqueue(2, queue)
-    scene.worker.tick()
+    scene.tick()
 
     scene.clock.pass_(20)
-    scene.worker.tick()
+    scene.tick()
 
     assert count(proxy) == 2
 
@@ -58,24 +58,24 @@ def test_the_same_id_on_two_queues_is_two_leases(scene_of: SceneOf, proxy: Cutti
     scene = scene_of("a", "b")
     (job,) = scene.enqueue(1, scene.queues[0])
     scene.queues[1].enqueue(job, b'{"task":"other"}')
-    scene.worker.tick()
+    scene.tick()
 
     scene.clock.pass_(20)
-    scene.worker.tick()
+    scene.tick()
     assert count(proxy) == 2
 
     scene.bench.end_all()
-    scene.worker.tick()
+    scene.tick()
     assert [queue.facts().counts.completed for queue in scene.queues] == [1, 1]
 
 
 def test_a_renewal_moves_the_deadline_on_the_server(scene: Scene) -> None:
     (job,) = scene.enqueue()
-    scene.worker.tick()
+    scene.tick()
     scene.client.zadd(scene.keys.active, {job: 5_000_000_000_000}, xx=True)
 
     scene.clock.pass_(20)
-    scene.worker.tick()
+    scene.tick()
 
     deadline = scene.client.zscore(scene.keys.active, job)
     now_ms = scene.queue.facts().counts.now_ms
@@ -87,7 +87,7 @@ def test_a_lost_lease_is_told_once_to_the_log_and_to_the_task_and_is_not_settled
     scene: Scene,
 ) -> None:
     lost, kept = scene.enqueue(2)
-    scene.worker.tick()
+    scene.tick()
     held = {one.lease.job_id: one for one in scene.bench.running}
     scene.lapse(lost)
     scene.queue.reap()
@@ -95,7 +95,7 @@ def test_a_lost_lease_is_told_once_to_the_log_and_to_the_task_and_is_not_settled
 
     for _ in range(3):
         scene.clock.pass_(20)
-        scene.worker.tick()
+        scene.tick()
 
     (told,) = scene.tale.of(Event.LEASE_LOST)
     assert (told["job"], told["token"]) == (lost, 1)
@@ -103,7 +103,7 @@ def test_a_lost_lease_is_told_once_to_the_log_and_to_the_task_and_is_not_settled
     assert not held[kept].lost.is_set()
 
     scene.bench.end_all()
-    scene.worker.tick()
+    scene.tick()
     assert [facts["job"] for facts in scene.tale.of(Event.OUTCOME_DROPPED)] == [lost]
     assert [facts["job"] for facts in scene.tale.of(Event.COMPLETED)] == [kept]
     assert scene.queue.state(lost) is State.ACTIVE
@@ -114,17 +114,17 @@ def test_the_worker_that_claims_its_own_lost_job_again_knows_the_two_runs_apart(
     scene: Scene,
 ) -> None:
     (job,) = scene.enqueue()
-    scene.worker.tick()
+    scene.tick()
     (first,) = scene.bench.running
     scene.lapse(job)
     scene.queue.reap()
-    scene.worker.tick({scene.keys.wake})
+    scene.tick({scene.keys.wake})
     _, second = scene.bench.running
 
     assert first.lost.is_set()
     assert not second.lost.is_set()
     scene.bench.end_all()
-    scene.worker.tick()
+    scene.tick()
 
     (done,) = scene.tale.of(Event.COMPLETED)
     assert done["token"] == 2
@@ -135,13 +135,13 @@ def test_the_worker_that_claims_its_own_lost_job_again_knows_the_two_runs_apart(
 def test_a_run_that_lost_its_lease_keeps_its_slot_until_it_ends(scene_of: SceneOf) -> None:
     scene = scene_of(concurrency=2)
     (job,) = scene.enqueue()
-    scene.worker.tick()
+    scene.tick()
     scene.lapse(job)
     scene.queue.reap()
-    scene.worker.tick({scene.keys.wake})
+    scene.tick({scene.keys.wake})
     scene.enqueue()
 
-    scene.worker.tick({scene.keys.wake})
+    scene.tick({scene.keys.wake})
 
     assert scene.ran == [job, job]
     assert scene.worker.free == 0
@@ -149,12 +149,12 @@ def test_a_run_that_lost_its_lease_keeps_its_slot_until_it_ends(scene_of: SceneO
 
 def test_a_lease_that_lapsed_but_nobody_took_is_renewed(scene: Scene) -> None:
     (job,) = scene.enqueue()
-    scene.worker.tick()
+    scene.tick()
     scene.lapse(job)
     other = scene.queue
 
     scene.clock.pass_(20)
-    scene.worker.tick()
+    scene.tick()
 
     assert other.reap() == 0
     assert scene.tale.of(Event.LEASE_LOST) == []
@@ -164,7 +164,7 @@ def test_a_lease_that_cannot_be_renewed_in_its_time_is_lost_and_not_settled(
     scene: Scene, proxy: CuttingProxy
 ) -> None:
     (job,) = scene.enqueue()
-    scene.worker.tick()
+    scene.tick()
     (held,) = scene.bench.running
     proxy.cut_before_request(times=100_000)
 
@@ -173,9 +173,9 @@ def test_a_lease_that_cannot_be_renewed_in_its_time_is_lost_and_not_settled(
         scene.clock.pass_(1)
         if held.lost.is_set():
             break
-        scene.worker.tick()
+        scene.tick()
     scene.clock.pass_(1)
-    scene.worker.tick()
+    scene.tick()
 
     assert held.lost.is_set()
     (told,) = scene.tale.of(Event.LEASE_LOST)
@@ -184,7 +184,7 @@ def test_a_lease_that_cannot_be_renewed_in_its_time_is_lost_and_not_settled(
     proxy.reset()
     scene.bench.end(held)
     scene.clock.pass_(1)
-    scene.worker.tick()
+    scene.tick()
     assert len(scene.tale.of(Event.OUTCOME_DROPPED)) == 1
     assert scene.queue.facts().counts.completed == 0
 
@@ -233,23 +233,23 @@ def test_after_a_lost_server_a_worker_renews_before_anything_of_its_own_is_reape
     scene: Scene, proxy: CuttingProxy, reached: bool
 ) -> None:
     (job,) = scene.enqueue()
-    scene.worker.tick()
+    scene.tick()
     lost: Callable[[Words], bool] = runs("beat")
     if reached:
         proxy.cut_before_reply(lost)
     else:
         away = proxy.cut_before_request(times=1000)
     scene.clock.pass_(1)
-    scene.worker.tick()
+    scene.tick()
     assert scene.tale.of(Event.SERVER_AWAY)
     if not reached:
         away.left = 0
     scene.lapse(job)
 
     scene.clock.pass_(1.1)
-    scene.worker.tick()
+    scene.tick()
     scene.clock.pass_(1)
-    scene.worker.tick()
+    scene.tick()
 
     assert scene.queue.state(job) is State.ACTIVE
     assert scene.tale.of(Event.LEASE_LOST) == []

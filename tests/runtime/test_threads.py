@@ -10,7 +10,7 @@ import pytest
 
 from echomq_app.protocol.ids import JobId
 from echomq_app.runtime.held import Held, Loss
-from echomq_app.runtime.outcomes import Completed, Failed, Outcome
+from echomq_app.runtime.outcomes import Completed, Ended, Failed, Outcome
 from echomq_app.runtime.threads import Bell, ThreadExecutor
 from echomq_app.service.records import Lease
 from tests.eventually import eventually, stays
@@ -25,7 +25,7 @@ def bell() -> Iterator[Bell]:
 
 def held(name: str = "JOB00000000001") -> Held:
     lease = Lease(queue="q", job_id=JobId(name), payload=b"", token=1, label="w")
-    return Held(lease=lease, started_at=0.0, lost=Loss(float("inf")))
+    return Held(lease=lease, claimed_at=0.0, lost=Loss(float("inf")))
 
 
 def rings(bell: Bell) -> bool:
@@ -40,10 +40,10 @@ def test_a_job_that_ended_rings_the_bell_and_its_outcome_is_there(bell: Bell) ->
     executor = ThreadExecutor(2, lambda _: Completed(), bell)
     job = held()
 
-    executor.submit(job)
+    executor.submit([job])
     eventually(lambda: rings(bell))
 
-    assert executor.finished() == [(job, Completed())]
+    assert [(one.held, one.outcome) for one in executor.finished()] == [(job, Completed())]
     assert executor.finished() == []
     executor.close()
 
@@ -56,8 +56,8 @@ def test_as_many_jobs_run_beside_each_other_as_there_are_threads(bell: Bell) -> 
         return Completed()
 
     executor = ThreadExecutor(2, run, bell)
-    executor.submit(held())
-    executor.submit(held())
+    executor.submit([held()])
+    executor.submit([held()])
     together.wait(10)
 
     eventually(lambda: rings(bell))
@@ -74,16 +74,16 @@ def test_what_a_runner_raises_costs_one_job_a_try_and_no_thread(
         return Completed()
 
     executor = ThreadExecutor(1, run, bell)
-    ended: list[tuple[Held, Outcome]] = []
+    ended: list[Ended] = []
     for name in ("JOB00000000002", "JOB00000000001"):
-        executor.submit(held(name))
+        executor.submit([held(name)])
 
     def both() -> bool:
         ended.extend(executor.finished())
         return len(ended) == 2
 
     eventually(both)
-    first, second = (outcome for _, outcome in ended)
+    first, second = (one.outcome for one in ended)
     assert isinstance(first, Failed)
     assert first.error.startswith("Traceback")
     assert f"{kind.__name__}: broken runner" in first.error
@@ -125,7 +125,7 @@ def test_a_job_that_outlives_its_bell_ends_all_the_same() -> None:
         return Completed()
 
     executor = ThreadExecutor(1, run, bell)
-    executor.submit(held())
+    executor.submit([held()])
     assert entered.wait(10)
     bell.close()
     go_on.set()

@@ -14,7 +14,7 @@ MAX_ERROR_BYTES: Final = 8192
 SUBKEY_MS: Final = 30 * 24 * 3600 * 1000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, unsafe_hash=True)
 class Retention:
     """What a completion leaves (decision 11). ``receipt_ms`` 0 leaves nothing at all."""
 
