@@ -241,7 +241,7 @@ def test_an_unknown_task_waits_longer_each_time_and_about_an_hour_in_all(
     held = hold(queue)
     pauses = []
     for excused in range(UNKNOWN_TASK_TRIES):
-        object.__setattr__(held.lease, "excused", excused)
+        held.lease = held.lease._replace(excused=excused)
         outcome = TaskRunner(Settings())(held)
         assert isinstance(outcome, Delayed)
         pauses.append(outcome.delay)
