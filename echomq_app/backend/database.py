@@ -61,8 +61,18 @@ def _close_if_dead(one: Any) -> None:
 
 def _end_transaction(one: Any) -> None:
     if one.in_atomic_block or _is_spoilt(one):
-        with suppress(Error):
-            one.close()
+        _close(one)
+
+
+def close_all() -> None:
+    """Close whatever this thread has open, also in the middle of a transaction."""
+    for one in connections.all(initialized_only=True):
+        _close(one)
+
+
+def _close(one: Any) -> None:
+    with suppress(Error):
+        one.close()
     if one.in_atomic_block:
         del connections[one.alias]
 

@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
 from echomq_app.backend import running
+from echomq_app.backend.awaiting import call
 from echomq_app.backend.context import EchoMQContext
 from echomq_app.backend.database import fresh_connections
 from echomq_app.backend.registry import UnknownTask
@@ -63,7 +64,7 @@ class TaskRunner:
             return run
         with fresh_connections():
             try:
-                value = run.place.task.call(*self._begin(run), **run.read.kwargs)
+                value = call(run.place.task, self._begin(run), run.read.kwargs)
                 return self._succeeded(run, value)
             except BaseException as error:  # noqa: BLE001  # a task may raise anything
                 return self._failed(run, error)

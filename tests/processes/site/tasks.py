@@ -10,6 +10,7 @@ import threading
 from contextlib import suppress
 from typing import Any
 
+from asgiref.sync import sync_to_async
 from django.db import Error, connections, transaction
 
 from echomq_app.compat import task
@@ -98,6 +99,19 @@ def counted(context: Any, *aliases: str) -> None:
 def _insert(alias: str, job: str) -> None:
     with connections[alias].cursor() as cursor:
         cursor.execute("INSERT INTO runs (job) VALUES (%s)", [job])
+
+
+@task(takes_context=True)
+async def awaits_the_database(context: Any) -> None:
+    """Writes a row with Django's own adapters."""
+    await sync_to_async(_insert)("default", context.job_id)
+    await Sheet.objects.acreate(job=context.job_id)
+
+
+@task(takes_context=True)
+async def awaits_the_database_elsewhere(context: Any) -> None:
+    """Writes a row in a thread of the event loop's."""
+    await asyncio.to_thread(_insert, "default", context.job_id)
 
 
 @task
