@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from inspect import getmembers
 
 from hypothesis.stateful import RULE_MARKER
 
@@ -22,7 +23,7 @@ def machine_on(
     kind: Machine = QueueMachine,
 ) -> Machine:
     """A machine, bound to a server; with ``only``, it takes no other rules than those."""
-    rules = {name for name, value in vars(kind).items() if hasattr(value, RULE_MARKER)}
+    rules = {name for name, _ in getmembers(kind, lambda one: hasattr(one, RULE_MARKER))}
     assert rules >= set(only), f"no such rules: {set(only) - rules}"
     dropped = rules - set(only) if only else set()
 

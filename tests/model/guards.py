@@ -147,7 +147,38 @@ GUARDS: Final[Mapping[str, Guard]] = {
     ),
     "lane's books": Guard(
         replaced(("if was_running then lane_job_stopped(lane) end", "")),
-        "foreign_enqueue foreign_claim lapsed_jobs_come_back",
+        "foreign_lane_enqueue foreign_lane_claim lapsed_jobs_come_back",
+    ),
+    "lane's books, at a claim": Guard(
+        replaced(("lane_jobs_started(lane, #jobs)", "")), "lane_enqueue lane_claim"
+    ),
+    "ceiling, within a turn": Guard(
+        replaced(
+            ("math.min(size_of(lane), (lane.limit or math.huge) - lane.running)", "size_of(lane)")
+        ),
+        "lane_enqueue lane_claim lane_limit_and_weight",
+    ),
+    "ceiling, for the ring": Guard(
+        replaced((" and not (lane.limit and lane.running >= lane.limit)", "")),
+        "lane_enqueue lane_claim lane_limit_and_weight",
+    ),
+    "pause of a lane": Guard(
+        replaced(("lane.waiting > 0 and not lane.parked and", "lane.waiting > 0 and")),
+        "lane_enqueue lane_switch",
+    ),
+    "ring, for a lane that lost its last job": Guard(
+        replaced(("if lane.waiting < 1 then redis.call('LREM'", "if false then redis.call('LREM'")),
+        "lane_enqueue lane_reassign lane_drain",
+    ),
+    "place, for a move between lanes": Guard(
+        replaced(("if not redis.call('ZSCORE', source.key, id) then return -2 end", "")),
+        "lane_enqueue lane_claim lane_reassign",
+    ),
+    "lane, for a reap of its own": Guard(
+        replaced(
+            ("if redis.pcall('HGET', base .. 'job:' .. id, 'group') == group then", "if true then")
+        ),
+        "enqueue lane_enqueue lane_claim claim_many leases_lapse lane_reap",
     ),
     "bound of the wake list": Guard(
         replaced(("or waiting >= 64 then", "then"), ("math.min(count, 64 - waiting)", "count")),

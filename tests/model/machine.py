@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import invariant, precondition, rule
 
 from echomq_app.protocol import calls, payload
 from echomq_app.protocol.errors import (
@@ -22,6 +22,7 @@ from echomq_app.protocol.errors import (
 )
 from echomq_app.protocol.ids import Minter
 from echomq_app.protocol.states import Admission, Completion, Retried, State
+from tests.model.lane_rules import LaneRules
 from tests.model.lives import STATES, Life
 from tests.model.odds import (
     FAR,
@@ -34,12 +35,13 @@ from tests.model.odds import (
     sides,
     troubles,
 )
-from tests.model.scene import HOUR_MS, LANE, LEASE, POOL, Handle, Scene, Trouble, known, wind_up
+from tests.model.scene import HOUR_MS, LEASE, POOL, Handle, Scene, Trouble, known
 from tests.model.tally import Tally
+from tests.model.winding import wind_up
 from tests.servers.server import Server
 
 
-class QueueMachine(RuleBasedStateMachine):
+class QueueMachine(LaneRules):
     def __init__(self, server: Server, tally: Tally) -> None:
         super().__init__()
         self.scene = Scene(server.client())
@@ -116,14 +118,10 @@ class QueueMachine(RuleBasedStateMachine):
         doubled = [one for one in ids - {outcome} if scene.truth.is_known(one, meta["nonce"])]
         assert not doubled, f"{outcome} was answered, and the job is {doubled} too"
 
-    @rule(pick=picks, laned=st.booleans())
-    def foreign_enqueue(self, pick: int, laned: bool) -> None:
+    @rule(pick=picks)
+    def foreign_enqueue(self, pick: int) -> None:
         job_id = self.scene.free(pick)
-        if job_id is None:
-            return
-        if laned:
-            self.scene.foreign_lane_enqueue(job_id)
-        else:
+        if job_id is not None:
             self.scene.foreign_enqueue(job_id)
 
     @holding("pending")
@@ -151,13 +149,10 @@ class QueueMachine(RuleBasedStateMachine):
         if not isinstance(outcome, EchoMQError):
             scene.keep_handles(label, (scene.lease_of(label, job) for job in outcome.jobs))
 
-    @holding("pending", f"g:{LANE}:pending")
-    @rule(laned=st.booleans())
-    def foreign_claim(self, laned: bool) -> None:
-        if laned:
-            self.scene.foreign_lane_claim()
-        else:
-            self.scene.foreign_claim()
+    @holding("pending")
+    @rule()
+    def foreign_claim(self) -> None:
+        self.scene.foreign_claim()
 
     def handle(self, pick: int) -> Handle:
         """A claim that some worker of ours got: one that still counts, or any, settled and lost."""

@@ -17,6 +17,7 @@ NAMES_OF_OTHERS = (
     "finish",
     "finish_plainly",
     "foreign_finish",
+    "finish_in_lane",
     "hand_over",
     "reap",
     "bury",

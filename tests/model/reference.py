@@ -21,7 +21,11 @@ local function leave(base, active, row, id)
     if redis.call('HINCRBY', base .. 'gactive', group, -1) <= 0 then
       redis.call('HDEL', base .. 'gactive', group)
     end
-    if redis.call('ZCARD', lane) > 0 and not redis.call('LPOS', base .. 'ring', group) then
+    local running = tonumber(redis.call('HGET', base .. 'gactive', group) or '0')
+    local limit = redis.call('HGET', base .. 'glimit', group)
+    if redis.call('ZCARD', lane) > 0 and not redis.call('LPOS', base .. 'ring', group)
+      and redis.call('SISMEMBER', base .. 'paused', group) == 0
+      and not (limit and running >= tonumber(limit)) then
       redis.call('RPUSH', base .. 'ring', group)
       redis.call('LPUSH', base .. 'wake', '1')
       redis.call('LTRIM', base .. 'wake', 0, 63)

@@ -5,7 +5,7 @@ Whatever the server executes is held against the truth at once, command by comma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -17,26 +17,36 @@ from echomq_app.protocol.ids import ID_LENGTH, JobId, Minter
 from echomq_app.protocol.keyspace import QueueKeys
 from echomq_app.protocol.script import every_verb, script
 from echomq_app.protocol.states import Admission
+from echomq_app.service.lanes import Lanes
 from echomq_app.service.queue import Queue
 from echomq_app.service.records import Lease, lease
 from echomq_app.wire.exchange import Command
-from tests.foreign.lanes import lane_claim, lane_enqueue
+from tests.foreign.lanes import (
+    lane_claim,
+    lane_enqueue,
+    lane_limit,
+    lane_pause,
+    lane_resume,
+)
 from tests.foreign.seeds import seed_claim, seed_enqueue
 from tests.model import reference
-from tests.model.lives import Claim, Refused
+from tests.model.lane_truth import LaneTruth
+from tests.model.lives import Claim
 from tests.model.lossy import Blow, Fate, LossyWire
+from tests.model.spoken import plain, spoken
 from tests.model.truth import Truth
 from tests.model.view import View
 
 T = TypeVar("T")
 
 QUEUE: Final = "model"
-LANE: Final = "PRT00000000001"
+LANES: Final = ("PRT00000000001", "PRT00000000002")
 LEASE: Final = timedelta(minutes=1)
 RECEIPT_MS: Final = 120_000
 HOUR_MS: Final = 3_600_000
 MOST_OUTCOMES: Final = 2
 READS: Final = frozenset({"state", "counts", "read_rows"})
+TURNS: Final = frozenset({"lane_claim", "lane_claim_weighted"})
 POOL: Final = Minter(node=2, clock=lambda: 1_740_000_000.0, spread=0).mint_many(4)
 """Ids that every producer uses again and again."""
 
@@ -66,7 +76,7 @@ class Scene:
         self.client = client
         client.flushall()
         self.keys = QueueKeys(QUEUE)
-        self.truth = Truth()
+        self.truth = LaneTruth()
         self.late: list[Command] = []
         self.handles: list[Handle] = []
         self.foreign_handles: list[tuple[str, int]] = []
@@ -93,6 +103,8 @@ class Scene:
         keys, arguments = command[3 : 3 + int(command[2])], command[3 + int(command[2]) :]
         if verb == "add_log":
             arguments = (str(keys[0])[-ID_LENGTH:], *arguments)
+        if verb in TURNS:
+            arguments = (*arguments, replies.text(reply[0][5]) if reply else "")
         must = plain(getattr(self.truth, verb)(*arguments))
         seen = plain(reply)
         if verb == "beat":
@@ -193,6 +205,14 @@ class Scene:
     def finish_plainly(self) -> None:
         self.finish("plain")
 
+    def finish_in_lane(self) -> None:
+        """A fast worker takes the oldest job of the next lane and completes it."""
+        label = f"rival-{self.count()}"
+        leases = self.lanes_of(self.rival).claim(LEASE, label=label)
+        self.keep_handles(label, leases)
+        for held in leases:
+            self.rival.complete(held, self.retention(held, "receipt"))
+
     def hand_over(self) -> None:
         """All leases lapse, and another worker gets the jobs."""
         self.lapse(self.truth.of("active"))
@@ -236,10 +256,26 @@ class Scene:
         verdict = seed_enqueue(self.client, QUEUE, job_id, raw)
         assert verdict == self.truth.foreign_enqueue(job_id, raw)
 
-    def foreign_lane_enqueue(self, job_id: str) -> None:
+    def lanes_of(self, queue: Queue) -> Lanes:
+        """The lanes over the wire of a queue, so that both meet the same trouble."""
+        return Lanes(queue.wire, QUEUE)
+
+    def foreign_lane_enqueue(self, job_id: str, lane: str) -> None:
         raw = f"foreign {job_id} in a lane".encode()
-        verdict = lane_enqueue(self.client, QUEUE, LANE, job_id, raw)
-        assert verdict == self.truth.foreign_enqueue(job_id, raw, LANE)
+        verdict = lane_enqueue(self.client, QUEUE, lane, job_id, raw)
+        assert verdict == self.truth.foreign_enqueue(job_id, raw, lane)
+
+    def foreign_lane_steer(self, lane: str, most: int, act: int) -> None:
+        """Another program sets a ceiling, parks a lane, or puts it back."""
+        if act == 0:
+            lane_limit(self.client, QUEUE, lane, most)
+            self.truth.lane_limit(lane, most)
+        elif act == 1:
+            lane_pause(self.client, QUEUE, lane)
+            self.truth.lane_pause(lane)
+        else:
+            lane_resume(self.client, QUEUE, lane)
+            self.truth.lane_resume(lane)
 
     def foreign_claim(self) -> tuple[str, int] | None:
         found = seed_claim(self.client, QUEUE, HOUR_MS)
@@ -251,7 +287,7 @@ class Scene:
 
     def foreign_lane_claim(self) -> tuple[str, int] | None:
         found = lane_claim(self.client, QUEUE)
-        must = self.truth.foreign_lane_claim(LANE)
+        must = self.truth.foreign_lane_claim(found.group if found else "")
         assert list(found or ()) == must, (
             f"a foreign claim answered {found}, and must answer {must}"
         )
@@ -271,7 +307,7 @@ class Scene:
 
     def foreign_complete(self, job_id: str, token: int) -> None:
         must = plain(self.truth.foreign_complete(job_id, token))
-        seen = _spoken(lambda: reference.foreign_complete(self.client, self.keys, job_id, token))
+        seen = spoken(lambda: reference.foreign_complete(self.client, self.keys, job_id, token))
         assert seen == must, f"a foreign complete of {job_id} answered {seen}, and must {must}"
 
     def foreign_retry(self, job_id: str, token: int, delay_ms: int, most: int) -> None:
@@ -279,7 +315,7 @@ class Scene:
         if life is not None and life.place in ("schedule", "dead"):
             most = token if life.place == "dead" else token + 1
         must = plain(self.truth.foreign_retry(job_id, token, delay_ms, most))
-        seen = _spoken(
+        seen = spoken(
             lambda: reference.foreign_retry(self.client, self.keys, job_id, token, delay_ms, most)
         )
         assert seen == must, f"a foreign retry of {job_id} answered {seen}, and must {must}"
@@ -346,48 +382,9 @@ class Scene:
         self.truth.reports.clear()
 
 
-def wind_up(scene: Scene) -> None:
-    """End every life that can end, let all that is kept expire, and clear what others left."""
-    truth, queue = scene.truth, scene.rival
-    queue.resume()
-    while truth.at("pending") or truth.at("active") or truth.at("schedule"):
-        scene.come_due(truth.of("schedule"))
-        scene.lapse(truth.of("active"))
-        queue.promote()
-        queue.reap()
-        for held in scene.rival_claims(1000):
-            queue.complete(held, scene.retention(held, "outcome"))
-        while (held_in_lane := scene.foreign_lane_claim()) is not None:
-            scene.foreign_complete(*held_in_lane)
-    for job_id in sorted({*truth.lives, *truth.ghosts}):
-        queue.remove(job_id, force=True)
-    scene.expire(list(truth.retained.kept))
-    queue.trim()
-    scene.let_subkeys_expire()
-    queue.wire.run(calls.beat(scene.keys, batch=100, lease=HOUR_MS, size=1, label="the last beat"))
-
-
 def _twin() -> Minter:
     """Two of these mint the very same ids, as processes do that share a node and a millisecond."""
     return Minter(node=1, clock=lambda: 1_750_000_000.0, spread=0)
-
-
-def _spoken(act: Callable[[], Any]) -> Any:
-    try:
-        return plain(act())
-    except redis.ResponseError as refused:
-        return plain(refused)
-
-
-def plain(reply: Any) -> Any:
-    """A reply, or what the truth answers, with text for bytes and the code for a refusal."""
-    if isinstance(reply, Refused):
-        return {"code": reply.code}
-    if isinstance(reply, redis.ResponseError):
-        return {"code": str(reply).split()[0]}
-    if isinstance(reply, Sequence) and not isinstance(reply, str | bytes):
-        return [plain(item) for item in reply]
-    return replies.text(reply) if isinstance(reply, bytes) else reply
 
 
 def known(scene: Scene, pick: int) -> JobId:

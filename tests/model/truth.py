@@ -78,10 +78,10 @@ class Truth:
         pairs = zip(words[::2], words[1::2], strict=True)
         return [self.enqueue(job_id, raw) for job_id, raw in pairs]
 
-    def schedule(self, job_id: str, raw: bytes, mode: str, value: int) -> int:
+    def schedule(self, job_id: str, raw: bytes, mode: str, value: int, group: str = "") -> int:
         if job_id in self.lives or self.retained.standing(job_id):
             return 0
-        return self._admit(job_id, raw, "schedule", over=_is_due(mode, value))
+        return self._admit(job_id, raw, "schedule", _is_due(mode, value), group)
 
     def foreign_enqueue(self, job_id: str, raw: bytes, group: str = "") -> int:
         return 0 if job_id in self.lives else self._admit(job_id, raw, WAITING, group=group)
@@ -129,12 +129,6 @@ class Truth:
         jobs = self.claim_many(lease_ms, size, label)
         timed = any(self.of("schedule")) or any(self.of("active"))
         return [*swept, timed, jobs, 0]
-
-    def foreign_lane_claim(self, group: str) -> list[Any]:
-        life = next(self._pop(f"g:{group}:pending"), None)
-        if life is None:
-            return []
-        return [life.job_id, life.payload, self._take(life, "").token, group]
 
     def _judge(
         self, verb: str, job_id: str, token: str, label: str, *places: str

@@ -11,6 +11,7 @@ import redis
 
 from echomq_app.protocol import replies
 from echomq_app.protocol.keyspace import WAKE_LIMIT, QueueKeys
+from tests.model.lane_truth import LaneTruth
 from tests.model.lives import STATES
 from tests.model.truth import Truth
 
@@ -29,7 +30,7 @@ return found
 ID: Final = r"JOB[0-9A-Za-z]{11}"
 KNOWN: Final = re.compile(
     r"pending|active|schedule|dead|meta|wake|done|outcomes|expire|metrics:(completed|failed)"
-    rf"|ring|gactive|groups|g:[A-Z]{{3}}[0-9A-Za-z]{{11}}:pending|job:{ID}(:logs|:errors)?|result:{ID}"
+    rf"|ring|gactive|glimit|gweight|paused|groups|g:[A-Z]{{3}}[0-9A-Za-z]{{11}}:pending|job:{ID}(:logs|:errors)?|result:{ID}"
 )
 MUST_EXPIRE: Final = re.compile(rf"job:{ID}:(logs|errors)|result:{ID}")
 
@@ -75,7 +76,7 @@ class View:
         """The sets that a job can stand in."""
         return [*STATES, *(name for name in self.zsets if name.startswith("g:"))]
 
-    def check(self, truth: Truth) -> None:
+    def check(self, truth: LaneTruth) -> None:
         """Every invariant of the queue; the first broken one raises ``AssertionError``."""
         self._check_keys()
         self._check_places(truth)
@@ -83,6 +84,7 @@ class View:
             self._check_row(truth, job_id, row)
         self._check_retained(truth)
         self._check_books(truth)
+        self._check_lanes(truth)
 
     def _check_keys(self) -> None:
         for key, left_ms in self.ttl.items():
@@ -153,14 +155,21 @@ class View:
         for kind, lines in (("logs", truth.logs), ("errors", truth.reports)):
             kept = {k[4:18]: len(v) for k, v in self.lists.items() if k.endswith(f":{kind}")}
             assert kept == lines, f"{kind}: {kept}, and must be {lines}"
+
+    def _check_lanes(self, truth: LaneTruth) -> None:
         lanes = {life.group for life in truth.lives.values() if life.group}
-        running = {g: sum(life.group == g for life in truth.at("active")) for g in lanes}
+        running = {group: truth.running_in(group) for group in lanes}
         counted = {group: int(n) for group, n in self.hashes.get("gactive", {}).items()}
         assert counted == {g: n for g, n in running.items() if n}, f"gactive: {counted}"
-        servable = {group for group in lanes if self.zsets.get(f"g:{group}:pending")}
+        servable = truth.servable()
         ring = self.lists.get("ring", [])
         assert len(ring) == len(servable), f"the ring holds {ring}, and must hold {servable}"
         assert set(ring) == servable, f"the ring holds {ring}, and must hold {servable}"
+        parked = set(self.sets.get("paused", ()))
+        assert parked == truth.parked, f"parked: {parked}, and must be {truth.parked}"
+        for name, must in (("glimit", truth.limits), ("gweight", truth.weights)):
+            seen = {group: int(n) for group, n in self.hashes.get(name, {}).items()}
+            assert seen == must, f"{name}: {seen}, and must be {must}"
 
 
 def _scores(raw: list[Any]) -> dict[str, int]:
