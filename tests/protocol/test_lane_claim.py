@@ -90,9 +90,11 @@ def test_a_ceiling_of_less_than_one_job_serves_none(scene: Scene, limit: str) ->
 def test_an_empty_lane_at_the_head_does_not_hide_the_work_of_another(scene: Scene) -> None:
     (job_id,) = waits(scene)
     scene.client.lpush(scene.keys.ring, THIRD, OTHER)
+    scene.client.sadd(scene.keys.groups, THIRD, OTHER)
 
     assert [held.job_id for held in turn(scene)] == [job_id]
     assert scene.client.exists(scene.keys.ring) == 0
+    assert known(scene) == {GROUP}
 
 
 def test_a_parked_lane_at_the_head_does_not_hide_the_work_of_another(scene: Scene) -> None:
