@@ -34,6 +34,7 @@ _WORDS: Final[dict[Event, tuple[int, str]]] = {
     ),
     Event.QUEUE_BROKEN: (logging.ERROR, "queue cannot be worked"),
     Event.SERVER_AWAY: (logging.ERROR, "server does not answer, trying again"),
+    Event.SERVER_STILL_AWAY: (logging.ERROR, "server still does not answer"),
     Event.SERVER_BACK: (logging.INFO, "server answers again"),
     Event.SWEPT: (logging.INFO, "swept"),
     Event.CARRIED: (logging.INFO, "told parents on other queues"),

@@ -25,6 +25,7 @@ class Event(StrEnum):
     CLAIM_LOST = "claim_lost"
     QUEUE_BROKEN = "queue_broken"
     SERVER_AWAY = "server_away"
+    SERVER_STILL_AWAY = "server_still_away"
     SERVER_BACK = "server_back"
     SWEPT = "swept"
     CARRIED = "carried"

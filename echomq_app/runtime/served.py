@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from echomq_app.runtime.events import Event, Report
 from echomq_app.service.queue import Queue
 
 AWAY_PAUSE_S = 1.0
 """How long a queue whose server does not answer is left alone."""
+TOLD_AFTER_S: Final = (60.0, 300.0, 1800.0)
+"""How long after it began an absence is told again; from then on each hour."""
+EACH_HOUR_S: Final = 3600.0
 
 
 @dataclass(slots=True)
@@ -50,15 +54,36 @@ class Served:
         self.beat_at = min(self.beat_at, now + seconds)
 
 
+class Absence:
+    """For how long nobody has answered, and when that is told again: ever more rarely."""
+
+    def __init__(self, now: float) -> None:
+        self.since = now
+        self._told = 0
+
+    def is_news(self, now: float) -> bool:
+        """Whether it has lasted so long that it is told again."""
+        if now - self.since < self._next_s:
+            return False
+        while now - self.since >= self._next_s:
+            self._told += 1
+        return True
+
+    @property
+    def _next_s(self) -> float:
+        more = self._told - len(TOLD_AFTER_S)
+        return TOLD_AFTER_S[self._told] if more < 0 else EACH_HOUR_S * (more + 1)
+
+
 class Round:
-    """All queues of one loop. A server's absence is told once, and so is its return."""
+    """All queues of one loop. A server's absence is told, ever more rarely, and its return once."""
 
     def __init__(self, queues: Sequence[Queue], clustered: bool, report: Report) -> None:
         self._served = {queue.name: Served(queue) for queue in queues}
         self._clustered = clustered
         self._report = report
         self._asked = 0
-        self._away_since = 0.0
+        self._absence = Absence(0.0)
 
     def __iter__(self) -> Iterator[Served]:
         return iter(self._served.values())
@@ -79,8 +104,11 @@ class Round:
         """The queue's server gave no answer; the queues that are away with it."""
         hit: Iterable[Served] = [served] if self._clustered else self
         if not any(one.away for one in self):
-            self._away_since = now
+            self._absence = Absence(now)
             self._report(Event.SERVER_AWAY, error=str(why))
+        elif self._absence.is_news(now):
+            seconds = round(now - self._absence.since)
+            self._report(Event.SERVER_STILL_AWAY, seconds=seconds, error=str(why))
         for one in hit:
             one.away, one.hungry, one.ask_at = True, True, now + AWAY_PAUSE_S
         return hit
@@ -98,4 +126,4 @@ class Round:
         for one in [served] if self._clustered else self:
             one.away = False
         if not any(one.away for one in self):
-            self._report(Event.SERVER_BACK, seconds=round(now - self._away_since, 1))
+            self._report(Event.SERVER_BACK, seconds=round(now - self._absence.since, 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -42,6 +43,41 @@ def test_a_server_that_is_away_is_told_once_and_its_return_once(
     assert scene.tale.events().count(Event.SERVER_AWAY) == 1
     (back,) = scene.tale.of(Event.SERVER_BACK)
     assert back["seconds"] == pytest.approx(11.0)
+
+
+def test_an_absence_is_told_again_after_1_5_and_30_minutes_and_then_each_hour(
+    scene: Scene, proxy: CuttingProxy
+) -> None:
+    proxy.cut_before_request(times=100_000)
+    seconds = [0, 30, 59, 60, 299, 300, 900, 1799, 1800, 3599, 3600, 7199, 7200, 10_800]
+    told = []
+    for before, second in itertools.pairwise([0, *seconds]):
+        scene.clock.pass_(second - before)
+        scene.worker.tick()
+        told.append(len(scene.tale.of(Event.SERVER_STILL_AWAY)))
+
+    assert told == [0, 0, 0, 1, 1, 2, 2, 2, 3, 3, 4, 4, 5, 6]
+    assert scene.tale.of(Event.SERVER_STILL_AWAY)[-1]["seconds"] == 10_800
+
+
+def test_an_absence_that_nobody_saw_pass_is_told_once(scene: Scene, proxy: CuttingProxy) -> None:
+    away = proxy.cut_before_request(times=100_000)
+    scene.worker.tick()
+    for _ in range(3):
+        scene.clock.pass_(10 * 3600 if not scene.tale.of(Event.SERVER_STILL_AWAY) else 2)
+        scene.worker.tick()
+    assert len(scene.tale.of(Event.SERVER_STILL_AWAY)) == 1
+    away.left = 0
+    scene.clock.pass_(2)
+    scene.worker.tick()
+    proxy.cut_before_request(times=100_000)
+
+    for _ in range(3):
+        scene.clock.pass_(19)
+        scene.worker.tick()
+
+    assert len(scene.tale.of(Event.SERVER_AWAY)) == 2
+    assert len(scene.tale.of(Event.SERVER_STILL_AWAY)) == 1
 
 
 def test_many_queues_of_a_server_that_is_away_cost_one_wait(
