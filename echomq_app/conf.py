@@ -82,6 +82,16 @@ def _span(low_s: float, high: timedelta = timedelta(days=3650)) -> Callable[[Any
     return read
 
 
+def _optional(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def read_or_none(value: Any) -> Any:
+        try:
+            return None if value is None else read(value)
+        except Refused as refused:
+            raise Refused(f"{refused.expected}, or None") from None
+
+    return read_or_none
+
+
 def _path(value: Any) -> Path:
     if not isinstance(value, (str, Path)) or not str(value):
         raise Refused("a path")
@@ -167,6 +177,16 @@ class Settings:
     max_lapses: int = _setting(
         3, _whole(1), "Leases of one job that may run out, its worker dead, before the job is dead."
     )
+    soft_time_limit: timedelta | None = _setting(
+        None,
+        _optional(_span(0.001)),
+        "How long a task may run before SoftTimeLimitExceeded is raised in it.",
+    )
+    hard_time_limit: timedelta | None = _setting(
+        None,
+        _optional(_span(0.001)),
+        "How long a task may run before its process is killed; takes `emq_worker --processes`.",
+    )
     backoff_base: timedelta = _setting(
         timedelta(seconds=2), _span(0.001), "Longest wait before the second attempt; it doubles."
     )
@@ -221,6 +241,10 @@ def read_settings(raw: Any) -> tuple[Settings, list[Problem]]:
     if fence.claim not in fence.accept:
         accepted = f"one of ACCEPT ({', '.join(sorted(fence.accept))})"
         problems.append(_wrong('ECHOMQ["FENCE"]', "CLAIM", fence.claim, accepted))
+    soft, hard = found.soft_time_limit, found.hard_time_limit
+    if soft is not None and hard is not None and soft >= hard:
+        shorter = f"shorter than HARD_TIME_LIMIT, {hard}"
+        problems.append(_wrong("ECHOMQ", "SOFT_TIME_LIMIT", soft, shorter))
     return found, problems
 
 

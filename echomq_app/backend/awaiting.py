@@ -5,6 +5,7 @@ from __future__ import annotations
 from asyncio import get_running_loop
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from inspect import iscoroutinefunction
 from typing import Any
 
@@ -12,6 +13,7 @@ from asgiref.sync import async_to_sync
 
 from echomq_app.backend.database import close_all
 from echomq_app.compat import Task
+from echomq_app.runtime.limits import alarm, awaited_within
 
 
 def call(task: Task[..., Any], args: Iterable[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -19,6 +21,21 @@ def call(task: Task[..., Any], args: Iterable[Any], kwargs: Mapping[str, Any]) -
     if iscoroutinefunction(task.func):
         return async_to_sync(_awaited)(task.func, args, kwargs)
     return task.call(*args, **kwargs)
+
+
+def call_within(
+    seconds: float, task: Task[..., Any], args: Iterable[Any], kwargs: Mapping[str, Any]
+) -> Any:
+    """What the task returns in its soft time limit; ``SoftTimeLimitExceeded`` after it."""
+    if iscoroutinefunction(task.func):
+        return async_to_sync(_awaited)(partial(_within, seconds, task.func), args, kwargs)
+    return alarm.run(seconds, partial(task.call, *args, **kwargs))
+
+
+async def _within(
+    seconds: float, function: Callable[..., Awaitable[Any]], *args: Any, **kwargs: Any
+) -> Any:
+    return await awaited_within(seconds, function(*args, **kwargs))
 
 
 async def _awaited(

@@ -10,9 +10,9 @@ from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
 from echomq_app.backend import running
-from echomq_app.backend.awaiting import call
 from echomq_app.backend.context import EchoMQContext
 from echomq_app.backend.database import fresh_connections
+from echomq_app.backend.limiting import Limiter
 from echomq_app.backend.registry import UnknownTask
 from echomq_app.backend.reports import OutcomeReport, failure
 from echomq_app.backend.running import Placement, placement
@@ -52,9 +52,15 @@ class Run(NamedTuple):
 class TaskRunner:
     """Called by an executor's thread with a held job; answers its outcome, whatever the task does."""
 
-    def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Callable[[], float] = time.time,
+        limiter: Limiter | None = None,
+    ) -> None:
         self.settings = settings
         self._clock = clock
+        self._limiter = limiter or Limiter(settings)
         self._receipt_ms = whole_ms(settings.receipt_ttl)
         self._result_ms = whole_ms(settings.result_ttl)
 
@@ -64,7 +70,8 @@ class TaskRunner:
             return run
         with fresh_connections():
             try:
-                value = call(run.place.task, self._begin(run), run.read.kwargs)
+                args = self._begin(run)
+                value = self._limiter.call(held, run.place.task, args, run.read.kwargs)
                 return self._succeeded(run, value)
             except BaseException as error:  # noqa: BLE001  # a task may raise anything
                 return self._failed(run, error)
@@ -130,7 +137,7 @@ class TaskRunner:
 
     def overrun(self, lease: Lease, seconds: float) -> Failed:
         """How a job fails whose process was killed because it ran longer than ``seconds``."""
-        error = HardTimeLimitExceeded(f"hard time limit of {seconds:g} s passed")
+        error = HardTimeLimitExceeded(f"the hard time limit of {seconds:g} s has passed")
         try:
             read = payload.decode(lease.payload)
         except InvalidPayload as unread:

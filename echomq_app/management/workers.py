@@ -11,10 +11,12 @@ from django.utils.translation import gettext as _
 
 from echomq_app.backend import registry
 from echomq_app.backend.execution import TaskRunner
+from echomq_app.backend.limiting import Limiter
 from echomq_app.conf import echomq_settings
 from echomq_app.management.arguments import last_words, queues_to_serve, report_for, started
 from echomq_app.runtime.children import ChildProcess, follow, join_supervisor
 from echomq_app.runtime.events import Event, told_to
+from echomq_app.runtime.limits import any_hard
 from echomq_app.runtime.loop import abandon, serve, stop_on_signals, supervise
 from echomq_app.runtime.publishing import Publisher
 from echomq_app.runtime.supervisor import Supervisor, SupervisorOptions
@@ -40,7 +42,9 @@ def work(options: dict[str, Any]) -> None:
         sweep=not options["no_sweep"],
         max_lapses=settings.max_lapses,
     )
-    bell, run = Bell(), TaskRunner(settings)
+    if ledger is None and (settings.hard_time_limit is not None or any_hard()):
+        report(Event.LIMIT_UNKEPT)
+    bell, run = Bell(), TaskRunner(settings, limiter=Limiter(settings, ledger))
     executor = ThreadExecutor(choice.concurrency, ledger.watched(run) if ledger else run, bell)
     worker = Worker(queues[0].wire, queues, executor, choice, report=report, keeper=ledger)
     stop_on_signals(worker.stop, bell)

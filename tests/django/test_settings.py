@@ -37,6 +37,16 @@ WRONG: list[tuple[str, Any, str]] = [
     ("LEASE", True, "seconds or a timedelta, at least 1 s and at most 24 days"),
     ("MAX_ATTEMPTS", 0, "a whole number from 1"),
     ("MAX_LAPSES", 1.5, "a whole number from 1"),
+    (
+        "SOFT_TIME_LIMIT",
+        0,
+        "seconds or a timedelta, at least 0.001 s and at most 3650 days, or None",
+    ),
+    (
+        "HARD_TIME_LIMIT",
+        "1h",
+        "seconds or a timedelta, at least 0.001 s and at most 3650 days, or None",
+    ),
     ("BACKOFF_BASE", 0, "seconds or a timedelta, at least 0.001 s and at most 3650 days"),
     (
         "BACKOFF_CAP",

@@ -12,6 +12,7 @@ from django.contrib.auth.models import Group
 from django.db import connection
 
 from echomq_app.compat import task
+from echomq_app.tasks import SoftTimeLimitExceeded, limits
 
 seen: list[Any] = []
 """What tasks noted, in order; the fixture ``site`` empties it."""
@@ -187,3 +188,41 @@ def not_a_task() -> None:
 
 def pid() -> int:
     return os.getpid()
+
+
+@limits(soft=0.2)
+@task()
+def works_too_long() -> None:
+    seen.append("begun")
+    while not go_on.is_set():
+        pass
+
+
+@task()
+@limits(soft=0.2)
+def tidies_up() -> str:
+    try:
+        while not go_on.is_set():
+            pass
+    except SoftTimeLimitExceeded:
+        return "tidied"
+    return "never late"
+
+
+@limits(soft=0.1)
+@task()
+async def waits_too_long() -> None:
+    await asyncio.Event().wait()
+
+
+@limits(soft=None)
+@task()
+def works_unlimited(seconds: float) -> str:
+    threading.Event().wait(seconds)
+    return "done"
+
+
+@limits(hard=9)
+@task()
+def works_limited(number: int) -> int:
+    return number

@@ -6,6 +6,7 @@ import asyncio
 import ctypes
 import multiprocessing
 import os
+import signal
 import threading
 from contextlib import suppress
 from typing import Any
@@ -17,6 +18,7 @@ from echomq_app.compat import task
 from echomq_app.connections import wire
 from echomq_app.fencing import FencedOff
 from echomq_app.protocol import calls, replies
+from echomq_app.tasks import limits
 from tests.processes.site.journal import JOURNAL
 from tests.processes.site.models import Sheet
 
@@ -203,6 +205,18 @@ def holds_the_interpreter(context: Any, seconds: float) -> bool:
     ctypes.PyDLL(None).usleep(int(seconds * 1_000_000))
     note("lost" if context.lease_lost else "end", context)
     return not context.lease_lost
+
+
+@limits(hard=2)
+@task(takes_context=True)
+def limited(context: Any, how: str) -> None:
+    """Runs into its hard limit: it waits, or holds the interpreter, or freezes its process."""
+    note("start", context)
+    if how == "freezes":
+        os.kill(os.getpid(), signal.SIGSTOP)
+    if how == "holds":
+        ctypes.PyDLL(None).usleep(60_000_000)
+    threading.Event().wait(60)
 
 
 @task(takes_context=True)
