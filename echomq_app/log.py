@@ -55,9 +55,15 @@ _WORDS: Final[dict[Event, tuple[int, str]]] = {
     Event.PROCESS_HUNG: (logging.ERROR, "process does not come back and is killed"),
     Event.PROCESS_LATE: (logging.ERROR, "process has not left in time and is killed"),
     Event.JOBS_FREED: (logging.INFO, "jobs of a dead process freed"),
+    Event.SURVEYED: (logging.WARNING, "asked what runs"),
+    Event.RUNNING: (logging.WARNING, "job runs"),
     Event.DRAINING: (logging.INFO, "draining: nothing more is claimed"),
     Event.STOPPED: (logging.INFO, "stopped"),
 }
+
+
+_LONGEST: Final = 500
+_LONGEST_STACK: Final = 4000
 
 
 class LineReport:
@@ -75,12 +81,15 @@ class LineReport:
 
 
 def _facts(facts: dict[str, object]) -> str:
-    return " ".join(f"{name}={_value(value)}" for name, value in facts.items())
+    return " ".join(
+        f"{name}={_value(value, _LONGEST_STACK if name == 'stack' else _LONGEST)}"
+        for name, value in facts.items()
+    )
 
 
-def _value(value: object) -> str:
+def _value(value: object, longest: int) -> str:
     """Bare when it is one plain word, else as JSON, so that a line stays one line."""
-    text = str(value)[:500]
+    text = str(value)[:longest]
     plain = bool(text) and all(one.isalnum() or one in "_-.:/{}" for one in text)
     return text if plain else "".join(map(_printable, json.dumps(text, ensure_ascii=False)))
 

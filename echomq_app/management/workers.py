@@ -20,6 +20,7 @@ from echomq_app.runtime.limits import any_hard
 from echomq_app.runtime.loop import abandon, serve, stop_on_signals, supervise
 from echomq_app.runtime.publishing import Publisher
 from echomq_app.runtime.supervisor import Supervisor, SupervisorOptions
+from echomq_app.runtime.survey import tell_of_processes, tell_of_worker, tell_on_signal
 from echomq_app.runtime.threads import Bell, ThreadExecutor
 from echomq_app.runtime.worker import Worker, WorkerOptions
 
@@ -48,6 +49,7 @@ def work(options: dict[str, Any]) -> None:
     executor = ThreadExecutor(choice.concurrency, ledger.watched(run) if ledger else run, bell)
     worker = Worker(queues[0].wire, queues, executor, choice, report=report, keeper=ledger)
     stop_on_signals(worker.stop, bell)
+    tell_on_signal(lambda: tell_of_worker(worker, report))
     if ledger is not None:
         follow(worker.stop, bell)
         ledger.hold(())
@@ -87,6 +89,7 @@ def oversee(options: dict[str, Any]) -> None:
     )
     bell = Bell()
     stop_on_signals(supervisor.stop, bell, supervisor.kill)
+    tell_on_signal(lambda: tell_of_processes(supervisor, report))
     names = ",".join(queue.name for queue in queues)
     report(Event.STARTED, pid=os.getpid(), queues=names, processes=choice.processes, **facts)
     with last_words():

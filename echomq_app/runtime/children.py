@@ -53,6 +53,11 @@ class ChildProcess:
         with suppress(OSError):
             self._process.stdin.write(_DRAIN)
 
+    def ask(self) -> None:
+        """Have it tell what it runs. It must be ready: before that, the signal ends it."""
+        if hasattr(signal, "SIGUSR1"):
+            self._process.send_signal(signal.SIGUSR1)
+
     def kill(self) -> None:
         """End it now, and with it its group."""
         if self._process.poll() is not None:

@@ -40,6 +40,8 @@ class Event(StrEnum):
     PROCESS_HUNG = "process_hung"
     PROCESS_LATE = "process_late"
     JOBS_FREED = "jobs_freed"
+    SURVEYED = "surveyed"
+    RUNNING = "running"
     DRAINING = "draining"
     STOPPED = "stopped"
 

@@ -89,6 +89,8 @@ class Held:
     """When it is set another worker may hold the job: a settle would be refused."""
     started_at: float | None = None
     """``None`` while it waits for a free thread."""
+    thread: int | None = None
+    """The thread that runs it."""
     _cancellation: Cancellation | None = field(default=None, init=False)
 
     @property

@@ -27,9 +27,11 @@ LEFT_AT_ONCE: Final = 130
 """Exit code after a second signal."""
 
 
+_STOPS: Final = (signal.SIGTERM, signal.SIGINT)
 _DEFAULTS: Final[dict[signal.Signals, Any]] = {
     signal.SIGTERM: signal.SIG_DFL,
     signal.SIGINT: signal.default_int_handler,
+    **({signal.SIGUSR1: signal.SIG_DFL} if hasattr(signal, "SIGUSR1") else {}),
 }
 
 
@@ -128,7 +130,7 @@ def stop_on_signals(
         stop()
         bell.ring()
 
-    for number in _DEFAULTS:
+    for number in _STOPS:
         signal.signal(number, take)
     if hasattr(os, "register_at_fork"):
         _restore_in_forks()

@@ -91,7 +91,9 @@ class ThreadExecutor:
 
     def _work(self) -> None:
         take, waiting, ended = self._waiting.get, self._waiting, self._ended
+        ours = threading.get_ident()
         while (held := take()) is not None:
+            held.thread = ours
             held.started_at = began = monotonic()
             try:
                 outcome = self._run(held)

@@ -42,6 +42,9 @@ class Puppet:
     def drain(self) -> None:
         self.told.append("drain")
 
+    def ask(self) -> None:
+        self.told.append("ask")
+
     def kill(self) -> None:
         self.told.append("kill")
         self.code = KILLED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import logging
 import multiprocessing
 import os
 import signal
@@ -231,3 +232,11 @@ def exits(context: Any, code: int) -> None:
     """Ends its process without a word."""
     note("start", context)
     os._exit(code)
+
+
+@task(takes_context=True)
+def holds_the_log(context: Any) -> None:
+    """Takes the lock of the worker's log and never gives it back, as a broken handler does."""
+    logging.getLogger("echomq.worker").handlers[0].acquire()
+    note("start", context)
+    threading.Event().wait()
