@@ -10,6 +10,9 @@ from echomq_app.service.flow_tree import FlowJob
 from echomq_app.service.flows import Flows
 from tests.faults.scene import Scene
 
+FAR = "elsewhere"
+CHILD = "JOB0JZGkP9ARCC"
+
 
 def flow_of(scene: Scene) -> Flows:
     """The verbs of flows over the lossy wire."""
@@ -24,6 +27,13 @@ def new_flow(scene: Scene) -> FlowJob:
     )
     beside = FlowJob(job_id=other[0], payload=other[1])
     return FlowJob(job_id=top[0], payload=top[1], queue=scene.direct.name, children=[below, beside])
+
+
+def far_flow(scene: Scene) -> FlowJob:
+    """A top here that waits for two children elsewhere, on no server yet."""
+    top, *below = scene.new_jobs(3)
+    children = [FlowJob(job_id=one[0], payload=one[1], queue=FAR) for one in below]
+    return FlowJob(job_id=top[0], payload=top[1], queue=scene.direct.name, children=children)
 
 
 def held_parent(scene: Scene) -> JobId:
@@ -43,6 +53,3 @@ def entry_told(scene: Scene) -> bytes:
     """An entry in the outbox that has been carried."""
     scene.client.rpush(scene.keys.outbox, "an entry")
     return b"an entry"
-
-
-CHILD = "JOB0JZGkP9ARCC"

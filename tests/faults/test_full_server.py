@@ -20,13 +20,15 @@ from echomq_app.protocol.states import (
     State,
 )
 from echomq_app.service.bus import ServerBus
-from echomq_app.service.queue import new_label
+from echomq_app.service.queue import Queue, new_label
 from echomq_app.service.records import PageRequest
 from echomq_app.wire.link import Wire
+from tests.faults.flows import FAR, far_flow, flow_of, new_flow
 from tests.faults.scene import (
     LANE,
     LEASE,
     OTHER_LANE,
+    Hand,
     Scene,
     new_payload,
     outcome_of,
@@ -85,6 +87,27 @@ def test_a_bulk_and_a_schedule_are_refused_whole(scene: Scene, fill: Callable[[]
         scene.lanes.enqueue(LANE, *scene.new_job())
 
     assert scene.snapshot() == before
+
+
+def test_a_flow_is_refused_whole_and_flows_that_are_there_come_to_their_end(
+    scene: Scene, fill: Callable[[], None]
+) -> None:
+    flows = flow_of(scene)
+    there = far_flow(scene)
+    flows.add(there)
+    far = Hand(Queue(scene.direct.wire, FAR))
+    before = scene.snapshot()
+    fill()
+
+    with pytest.raises(ServerFull, match=SENTENCE.format(verb="flow_add")):
+        flows.add(new_flow(scene))
+    assert scene.snapshot() == before
+    assert flows.add(there) is Admission.DUPLICATE
+
+    far.clear()
+    assert flows.carry(FAR).entries == 2
+    scene.hand.clear()
+    assert scene.hand.ran == {there.job_id: 1}
 
 
 def test_an_admission_that_is_sent_again_still_hears_duplicate(

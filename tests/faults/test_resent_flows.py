@@ -9,28 +9,18 @@ import pytest
 from echomq_app.protocol.errors import ConnectionLost, IdCollision
 from echomq_app.protocol.states import Admission, State
 from echomq_app.service.flow_plans import Carried
-from echomq_app.service.flow_tree import FlowJob
 from echomq_app.service.flows import Flows
 from echomq_app.service.queue import Queue
-from tests.faults.flows import flow_of, new_flow
+from tests.faults.flows import FAR, far_flow, flow_of, new_flow
 from tests.faults.scene import Hand, Scene
 from tests.servers.proxy import CuttingProxy
 from tests.wire.links import Gap, runs
-
-FAR = "elsewhere"
 
 
 @pytest.fixture
 def far(scene: Scene) -> Hand:
     """A fast worker of the queue where the children are."""
     return Hand(Queue(scene.direct.wire, FAR))
-
-
-def far_flow(scene: Scene) -> FlowJob:
-    """A top here that waits for two children elsewhere."""
-    top, *below = scene.new_jobs(3)
-    children = [FlowJob(job_id=one[0], payload=one[1], queue=FAR) for one in below]
-    return FlowJob(job_id=top[0], payload=top[1], queue=scene.direct.name, children=children)
 
 
 def finish_all(scene: Scene, far: Hand) -> None:

@@ -10,8 +10,9 @@ from typing import Any
 from echomq_app.protocol import calls
 from echomq_app.protocol.errors import InvalidInput, NotMonotonic, Stale, WrongKind
 from echomq_app.protocol.states import Admission, Completion, JobSet, State
+from echomq_app.service.flow_tree import FlowJob
+from echomq_app.service.flows import Flows
 from tests.eventually import eventually
-from tests.foreign.flows import flow_add
 from tests.protocol.scene import Scene
 
 OK = "ok"
@@ -176,16 +177,22 @@ class Speaker:
         return [OK, self.scene.lanes.depths(groups)]
 
     def flow_add(self, parent: str, payload: str, *words: str) -> Any:
-        children = dict(zip(words[::2], words[1::2], strict=True))
-        flow_add(self.scene.client, self.scene.name, (parent, payload), children)
-        return [OK, [parent, list(children)]]
+        children = [
+            FlowJob(job_id=child, payload=text.encode())
+            for child, text in zip(words[::2], words[1::2], strict=True)
+        ]
+        flow = FlowJob(
+            job_id=parent, payload=payload.encode(), queue=self.scene.name, children=children
+        )
+        Flows(self.scene.wire).add(flow)
+        return [OK, [parent, [child.job_id for child in children]]]
 
     def flow_dependencies(self, parent: str) -> Any:
-        return [OK, int(self.scene.client.get(self.keys.row(parent) + ":dependencies"))]
+        return [OK, Flows(self.scene.wire).children(self.scene.name, parent).left]
 
     def flow_children_values(self, parent: str) -> Any:
-        found = self.scene.client.hgetall(self.keys.row(parent) + ":processed")
-        return [OK, {child.decode(): text.decode() for child, text in found.items()}]
+        found = Flows(self.scene.wire).children(self.scene.name, parent).values
+        return [OK, {child: text.decode() for child, text in found.items()}]
 
     def stream_append(self, name: str, record_id: str, field: str, value: str) -> Any:
         return [OK, self.scene.stream(name).append({field: value}, record_id)]

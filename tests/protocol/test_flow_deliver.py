@@ -54,6 +54,20 @@ def test_nothing_is_written_for_a_parent_that_is_gone(scene: Scene, fate: Fate) 
     assert scene.snapshot() == before
 
 
+@pytest.mark.parametrize("fate", Fate)
+def test_nothing_is_written_where_another_program_deleted_the_parent_s_row_alone(
+    scene: Scene, fate: Fate
+) -> None:
+    parent = held(scene, 2)
+    tell(scene, parent, new_id(), Fate.DONE)
+    scene.client.delete(scene.keys.row(parent))
+    before = scene.snapshot()
+
+    assert not tell(scene, parent, new_id(), fate)
+
+    assert scene.snapshot() == before
+
+
 def test_a_child_that_died_elsewhere_fails_its_parent_with_the_reason(scene: Scene) -> None:
     parent, child = held(scene, 2), new_id()
 
