@@ -75,6 +75,27 @@ def test_a_removed_parent_is_a_dead_child_of_its_own_parent(scene: Scene) -> Non
     assert scene.places(flow.job_id) == ["dead"]
 
 
+@pytest.mark.parametrize("end", ["complete", "bury", "remove"])
+def test_nothing_is_written_where_another_program_deleted_the_parent_s_row_alone(
+    scene: Scene, end: str
+) -> None:
+    flow = add(scene, job(), job())
+    complete(scene, scene.claim())
+    held = scene.claim()
+    scene.client.delete(scene.keys.row(flow.job_id))
+    before = books(scene, flow.job_id)
+
+    finish(scene, held, end)
+
+    assert books(scene, flow.job_id) == before
+
+
+def books(scene: Scene, parent: str) -> dict[str, object]:
+    """The parent's row and what hangs on it, as far as they are there."""
+    row = scene.keys.row(parent)
+    return {key: value for key, value in scene.snapshot().items() if key.startswith(row)}
+
+
 def break_payload(scene: Scene, job_id: str) -> None:
     scene.client.hdel(scene.keys.row(job_id), "payload")
 
