@@ -7,12 +7,12 @@ from inspect import getmembers
 
 from hypothesis.stateful import RULE_MARKER
 
-from tests.model.machine import QueueMachine
 from tests.model.slot_machine import SlotMachine
 from tests.model.tally import Tally
+from tests.model.upkeep_machine import KeptMachine
 from tests.servers.server import Server
 
-Machine = type[QueueMachine] | type[SlotMachine]
+Machine = type[KeptMachine] | type[SlotMachine]
 
 
 def machine_on(
@@ -20,14 +20,14 @@ def machine_on(
     tally: Tally | None = None,
     *,
     only: Collection[str] = (),
-    kind: Machine = QueueMachine,
+    kind: Machine = KeptMachine,
 ) -> Machine:
     """A machine, bound to a server; with ``only``, it takes no other rules than those."""
     rules = {name for name, _ in getmembers(kind, lambda one: hasattr(one, RULE_MARKER))}
     assert rules >= set(only), f"no such rules: {set(only) - rules}"
     dropped = rules - set(only) if only else set()
 
-    def begin(self: QueueMachine | SlotMachine) -> None:
+    def begin(self: KeptMachine | SlotMachine) -> None:
         kind.__init__(self, server, tally or Tally())  # type: ignore[arg-type]  # an instance of kind
 
     return type(kind.__name__, (kind,), {"__init__": begin, **dict.fromkeys(dropped)})

@@ -15,8 +15,8 @@ from echomq_app.service import plans
 from echomq_app.service.plans import Plan
 from echomq_app.wire.exchange import Answer
 from tests.model.bound import Machine
-from tests.model.machine import QueueMachine
 from tests.model.slot_machine import SlotMachine
+from tests.model.upkeep_machine import KeptMachine
 
 Removal = Callable[[pytest.MonkeyPatch], None]
 
@@ -26,7 +26,7 @@ class Guard(NamedTuple):
 
     remove: Removal
     rules: str
-    of: Machine = QueueMachine
+    of: Machine = KeptMachine
 
 
 def replaced(*changes: tuple[str, str]) -> Removal:
@@ -194,6 +194,29 @@ GUARDS: Final[Mapping[str, Guard]] = {
     ),
     "end of a row's errors": Guard(
         replaced(("redis.pcall('PEXPIRE', errors, keep_ms)", "")), "enqueue claim_many retry"
+    ),
+    "holder, for a payload": Guard(
+        replaced(
+            (
+                "if redis.call('ZSCORE', active, id) then\n  return redis.error_reply",
+                "if false then\n  return redis.error_reply",
+            )
+        ),
+        "enqueue claim_many update_data",
+    ),
+    "receipt, of a drained job": Guard(
+        replaced(("if receipt_ms > 0 and fields[2] then", "if false then")),
+        "enqueue drain",
+    ),
+    "ceiling": Guard(
+        replaced(("math.min(size, headroom(base .. 'meta', active))", "size")),
+        "enqueue set_rate rate_consult",
+    ),
+    "jobs that run, for obliterate": Guard(
+        replaced(
+            ("if not force and redis.call('ZCARD', base .. 'active') > 0 then", "if false then")
+        ),
+        "enqueue claim_many obliterate",
     ),
     "revision": Guard(
         replaced(("if redis.call('HGET', slot, 'revision') ~= revision then return -1 end", "")),

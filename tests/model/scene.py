@@ -30,11 +30,11 @@ from tests.foreign.lanes import (
 )
 from tests.foreign.seeds import seed_claim, seed_enqueue
 from tests.model import reference
-from tests.model.lane_truth import LaneTruth
 from tests.model.lives import Claim
 from tests.model.lossy import Blow, Fate, LossyWire
 from tests.model.spoken import plain, spoken
 from tests.model.truth import Truth
+from tests.model.upkeep_truth import KeptTruth
 from tests.model.view import View
 
 T = TypeVar("T")
@@ -76,7 +76,7 @@ class Scene:
         self.client = client
         client.flushall()
         self.keys = QueueKeys(QUEUE)
-        self.truth = LaneTruth()
+        self.truth = KeptTruth()
         self.late: list[Command] = []
         self.handles: list[Handle] = []
         self.foreign_handles: list[tuple[str, int]] = []
