@@ -43,6 +43,8 @@ _WORDS: Final[dict[Event, tuple[int, str]]] = {
         logging.WARNING,
         "hard time limits are kept with --processes only: without it a task may run on",
     ),
+    Event.RECYCLING: (logging.INFO, "recycling: nothing more is claimed"),
+    Event.RELOADING: (logging.INFO, "file changed, fresh processes are started"),
     Event.PROCESS_STARTED: (logging.INFO, "process started"),
     Event.PROCESS_UNBORN: (logging.ERROR, "process could not be started, trying again"),
     Event.PROCESS_ENDED: (logging.INFO, "process ended"),

@@ -20,10 +20,13 @@ from echomq_app.connections import address, introduce, new_wire, server_bus
 from echomq_app.log import LineReport
 from echomq_app.protocol.errors import EchoMQError
 from echomq_app.runtime.events import Event, Report, told_to
+from echomq_app.runtime.recycling import memory_reader
 from echomq_app.runtime.telemetry import telemetry
 from echomq_app.service.queue import Queue
 
 _SPAN: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)?")
+_SIZE: Final = re.compile(r"(\d{1,12})([KMG])")
+_SIZES: Final = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 LONGEST_S: Final = 24 * 24 * 3600.0
 """Below the longest lease, 2**31 ms."""
 PATIENCE: Final = timedelta(seconds=1)
@@ -57,6 +60,25 @@ def count(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 1000:
         raise argparse.ArgumentTypeError(_("a whole number from 1 to 1000; got %r") % text)
     return int(text)
+
+
+def jobs(text: str) -> int:
+    """A whole number above zero."""
+    if not (text.isascii() and text.isdecimal() and int(text) > 0):
+        raise argparse.ArgumentTypeError(_("a whole number above zero; got %r") % text)
+    return int(text)
+
+
+def memory(text: str) -> int:
+    """``512M`` or ``2G``, in bytes; K, M and G are powers of 1024."""
+    found = _SIZE.fullmatch(text.strip().upper())
+    if found is None or int(found[1]) * _SIZES[found[2]] < _SIZES["M"]:
+        raise argparse.ArgumentTypeError(
+            _("a size is a whole number and K, M or G, at least 1M; got %r") % text
+        )
+    if memory_reader() is None:
+        raise argparse.ArgumentTypeError(_("this system does not tell how big a process is"))
+    return int(found[1]) * _SIZES[found[2]]
 
 
 def queues_to_serve(names: Sequence[str] | None) -> list[Queue]:

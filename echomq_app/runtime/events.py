@@ -31,6 +31,8 @@ class Event(StrEnum):
     CARRIED = "carried"
     BATCH_DONE = "batch_done"
     LIMIT_UNKEPT = "limit_unkept"
+    RECYCLING = "recycling"
+    RELOADING = "reloading"
     PROCESS_STARTED = "process_started"
     PROCESS_UNBORN = "process_unborn"
     PROCESS_ENDED = "process_ended"

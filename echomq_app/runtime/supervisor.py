@@ -20,6 +20,9 @@ LONGEST_BACKOFF_S: Final = 30.0
 MARGIN_S: Final = 10.0
 """How much longer than its drain a process may take to hand its jobs back."""
 
+SETTLE_S: Final = 0.3
+"""How long a change of files rests before fresh processes are started."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupervisorOptions:
@@ -53,7 +56,7 @@ class Supervisor:
     _aftermath: Aftermath = field(init=False)
     _any_ready: bool = field(default=False, init=False)
     _stopping: bool = field(default=False, init=False)
-    _renewing: bool = field(default=False, init=False)
+    _renew_at: float | None = field(default=None, init=False)
     _told_draining: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
@@ -70,8 +73,11 @@ class Supervisor:
         self._stopping = True
 
     def renew(self) -> None:
-        """Start a fresh process in each place; the old ones drain beside them."""
-        self._renewing = True
+        """Soon start a fresh process in each place; the old ones drain beside them.
+
+        Asked again meanwhile it waits anew: files seldom change alone.
+        """
+        self._renew_at = self.now() + SETTLE_S
 
     def kill(self) -> None:
         """End every process now; leases lapse."""
@@ -96,8 +102,8 @@ class Supervisor:
     def _dismiss(self, now: float) -> None:
         """Tell those to leave who should."""
         leave_by = now + self.options.drain.total_seconds() + MARGIN_S
-        if self._renewing:
-            self._renewing = False
+        if self._renew_at is not None and now >= self._renew_at:
+            self._renew_at = None
             self._leaving += [post for post in self._posts if post.dismiss(leave_by)]
             self._posts = [Post() for _ in self._posts]
         if self._stopping:
@@ -176,6 +182,8 @@ class Supervisor:
         """A quarter of a lease at most: between its half and its end there are two looks."""
         look_s = min(self.options.beat.total_seconds(), self.options.lease.total_seconds() / 4)
         due = [now + look_s]
+        if self._renew_at is not None:
+            due.append(self._renew_at)
         if not self._stopping:
             due += [one.spawn_at for one in self._posts if one.child is None and not one.over]
         due += [one.due for one in (*self._posts, *self._leaving) if one.due is not None]

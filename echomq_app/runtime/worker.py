@@ -110,6 +110,7 @@ class Worker:
     _unsettled: list[Settle] = field(default_factory=list, init=False)
     _labels: Iterator[int] = field(default_factory=itertools.count, init=False)
     _stopping_at: float | None = field(default=None, init=False)
+    _retired: bool = field(default=False, init=False)
     _told_draining: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
@@ -119,12 +120,16 @@ class Worker:
 
     @property
     def stopping(self) -> bool:
-        return self._stopping_at is not None
+        return self._retired or self._stopping_at is not None
 
     def stop(self) -> None:
         """Claim nothing more; what runs may finish within the drain time."""
         if self._stopping_at is None:
             self._stopping_at = self.now()
+
+    def retire(self) -> None:
+        """Claim nothing more; what runs may take its time."""
+        self._retired = True
 
     def cancel(self, queue: str, job_id: str, reason: str = "") -> bool:
         """Ask a job that runs here to stop; whether it does run and was not asked before.
@@ -175,7 +180,7 @@ class Worker:
         return self._pause(self.now())
 
     def _tell_draining(self) -> None:
-        if self.stopping and not self._told_draining:
+        if self._stopping_at is not None and not self._told_draining:
             self._told_draining = True
             self.report(
                 Event.DRAINING, running=self.running, seconds=self.options.drain.total_seconds()

@@ -174,7 +174,14 @@ class Project(Running):
 
     def enqueue(self, task: str, *args: Any, count: int = 1, queue: str = "default") -> list[JobId]:
         """New jobs of a task of the site, oldest first."""
-        path = f"tests.processes.site.tasks.{task}"
+        return self.enqueue_path(
+            f"tests.processes.site.tasks.{task}", *args, count=count, queue=queue
+        )
+
+    def enqueue_path(
+        self, path: str, *args: Any, count: int = 1, queue: str = "default"
+    ) -> list[JobId]:
+        """New jobs of the task at ``path``, oldest first."""
         ids = self._minter.mint_many(count)
         jobs = [(one, payload.encode(payload.TaskPayload(task=path, args=args))) for one in ids]
         Queue(self.queue.wire, queue).enqueue_many(jobs)

@@ -256,7 +256,11 @@ def test_a_renewal_starts_fresh_processes_at_once_and_drains_the_old_beside_them
         puppet.serve()
 
     crew.supervisor.renew()
-    crew.tick()
+    crew.tick(0.2)
+    crew.supervisor.renew()
+    crew.tick(0.2)
+    assert len(crew.puppets) == 2
+    crew.tick(0.2)
     assert [puppet.told for puppet in crew.puppets] == [["drain"], ["drain"], [], []]
     for puppet in crew.puppets[:2]:
         puppet.leave()
@@ -265,6 +269,21 @@ def test_a_renewal_starts_fresh_processes_at_once_and_drains_the_old_beside_them
 
     assert len(crew.puppets) == 4
     assert [puppet.told[-1] for puppet in crew.puppets[:2]] == ["close", "close"]
+
+
+def test_a_renewal_lifts_the_wait_of_who_died_at_once(crew_of: CrewOf) -> None:
+    crew = crew_of()
+    for _ in range(6):
+        crew.tick(60)
+        crew.puppet.serve()
+        crew.puppet.code = 1
+        crew.tick(1)
+    count = len(crew.puppets)
+
+    crew.supervisor.renew()
+    crew.tick(0.5)
+
+    assert len(crew.puppets) == count + 1
 
 
 def test_how_a_process_ended_is_said_in_words() -> None:

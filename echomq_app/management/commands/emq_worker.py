@@ -8,8 +8,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils.translation import gettext as _
 
-from echomq_app.management.arguments import count, lease, seconds
-from echomq_app.management.workers import oversee, work
+from echomq_app.management.arguments import count, jobs, lease, memory, seconds
+from echomq_app.management.supervisors import oversee
+from echomq_app.management.workers import work
 from echomq_app.runtime.children import is_supervised
 
 
@@ -25,11 +26,14 @@ class Command(BaseCommand):
         add("--processes", type=count, help=_("so many of them, each a process; one is replaced"))
         add("--lease", type=lease, help=_("how long a claim lasts, such as 60s or 2m"))
         add("--drain", type=seconds, default=timedelta(seconds=30), help=_("time to finish in"))
+        add("--max-jobs", type=jobs, help=_("leave, or be replaced in --processes, after so many"))
+        add("--max-memory", type=memory, help=_("the same when bigger than this, such as 512M"))
+        add("--reload", action="store_true", help=_("start afresh when a source file changes"))
         add("--burst", action="store_true", help=_("leave when nothing waits, runs or is due"))
         add("--no-sweep", action="store_true", help=_("leave promote and reap to emq_reaper"))
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if options["processes"] and not is_supervised():
+        if (options["processes"] or options["reload"]) and not is_supervised():
             oversee(options)
         else:
             work(options)

@@ -1,4 +1,4 @@
-"""The site's settings. Environment: ``SITE_URL``, ``SITE_DATABASES`` and ``SITE_ECHOMQ`` (JSON)."""
+"""The site's settings, from ``SITE_URL``, ``SITE_DATABASES`` and ``SITE_ECHOMQ`` (JSON), ``SITE_APP``."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ INSTALLED_APPS = [
     "django.contrib.auth",
     "echomq_app",
     "tests.processes.site",
+    *os.environ.get("SITE_APP", "").split(),
 ]
 ECHOMQ = {
     "CONNECTION": os.environ["SITE_URL"],

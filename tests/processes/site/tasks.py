@@ -23,6 +23,8 @@ from echomq_app.tasks import limits
 from tests.processes.site.journal import JOURNAL
 from tests.processes.site.models import Sheet
 
+leak: list[bytes] = []
+
 if "SITE_BREAKS" in os.environ:
     raise RuntimeError("this site breaks")
 
@@ -240,3 +242,11 @@ def holds_the_log(context: Any) -> None:
     logging.getLogger("echomq.worker").handlers[0].acquire()
     note("start", context)
     threading.Event().wait()
+
+
+@task(takes_context=True)
+def grows(context: Any, megabytes: int) -> None:
+    """Takes memory and never gives it back."""
+    note("start", context)
+    leak.append(b"x" * (megabytes << 20))
+    note("end", context)
