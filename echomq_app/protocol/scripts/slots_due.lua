@@ -16,7 +16,6 @@ local now, found = server_ms(), {}
 local due = redis.call('ZRANGEBYSCORE', slots, '-inf', now, 'WITHSCORES', 'LIMIT', 0, limit)
 for i = 1, #due, 2 do
   local fields = redis.pcall('HMGET', base .. 'slot:' .. due[i], 'revision', 'template')
-  if fields.err then fields = {} end
   found[#found + 1] = { due[i], due[i + 1], fields[1] or '', fields[2] or '' }
 end
 local after = redis.call('ZRANGE', slots, #found, #found, 'WITHSCORES')
