@@ -36,6 +36,7 @@ if TYPE_CHECKING or not HAS_BUILTIN_TASKS:
     from django_tasks.exceptions import InvalidTaskError as InvalidTask
     from django_tasks.exceptions import TaskResultDoesNotExist
     from django_tasks.signals import task_enqueued, task_finished, task_started
+    from django_tasks.utils import normalize_json
 else:
     from django.tasks import (
         DEFAULT_TASK_BACKEND_ALIAS,
@@ -52,14 +53,15 @@ else:
     from django.tasks.base import TaskError
     from django.tasks.exceptions import InvalidTask, TaskResultDoesNotExist
     from django.tasks.signals import task_enqueued, task_finished, task_started
+    from django.utils.json import normalize_json
 
 _OWN: Final = "django.tasks" if HAS_BUILTIN_TASKS else "django_tasks"
 _log: Final = logging.getLogger(_OWN)
 
 
-def listened(signal: Signal) -> bool:
-    """Whether a task signal tells anybody anything: a receiver of the project, or a log that is read."""
-    return len(signal.receivers) > _own_receivers(signal) or _log.isEnabledFor(logging.INFO)
+def listened(signal: Signal, level: int = logging.INFO) -> bool:
+    """Whether a task signal tells anybody: a receiver of the project, or Django's log at ``level``."""
+    return len(signal.receivers) > _own_receivers(signal) or _log.isEnabledFor(level)
 
 
 @cache
@@ -84,6 +86,7 @@ __all__ = [
     "TaskResultStatus",
     "default_task_backend",
     "listened",
+    "normalize_json",
     "task",
     "task_backends",
     "task_enqueued",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -12,6 +13,7 @@ from echomq_app import checks
 from echomq_app.backend import results
 from echomq_app.backend.instants import instant
 from echomq_app.backend.outbox import is_open, post
+from echomq_app.backend.results import built, plain
 from echomq_app.backend.sending import Delivery, Parcel, send_again
 from echomq_app.compat import (
     BaseTaskBackend,
@@ -20,6 +22,7 @@ from echomq_app.compat import (
     TaskResult,
     TaskResultDoesNotExist,
     TaskResultStatus,
+    listened,
     task_enqueued,
 )
 from echomq_app.conf import echomq_settings
@@ -31,6 +34,7 @@ from echomq_app.protocol.keyspace import valid_queue_name
 from echomq_app.service.queue import instant_ms
 
 MOST_MINTS = 8
+MOST_VALID = 1000
 
 
 class EchoMQBackend(BaseTaskBackend):
@@ -42,6 +46,10 @@ class EchoMQBackend(BaseTaskBackend):
     supports_defer = True
     supports_async_task = True
     supports_get_result = True
+
+    def __init__(self, alias: str, params: dict[str, Any]) -> None:
+        super().__init__(alias, params)
+        self._valid: dict[int, Task[..., Any]] = {}
 
     def validate_task(self, task: Task[..., Any]) -> None:
         """``InvalidTask`` for a task that this backend cannot run, or on a queue that cannot be."""
@@ -57,7 +65,7 @@ class EchoMQBackend(BaseTaskBackend):
         Raises ``EnqueueFailed`` with ids and payloads when the server cannot be reached in time;
         on commit it is raised by the block that commits.
         """
-        self.validate_task(task)
+        self._validate_once(task)
         connection_named()
         parcel = self._pack(task, args, kwargs)
         if self.enqueue_on_commit and is_open():
@@ -71,6 +79,14 @@ class EchoMQBackend(BaseTaskBackend):
             parcel = self._pack(task, args, kwargs)
         delivery.conclude()
         return parcel.result
+
+    def _validate_once(self, task: Task[..., Any]) -> None:
+        """Tasks change only with the code; whoever made this one by ``using`` has validated it too."""
+        if self._valid.get(id(task)) is not task:
+            self.validate_task(task)
+            if len(self._valid) >= MOST_VALID:
+                self._valid.clear()
+            self._valid[id(task)] = task
 
     def resend(self, failed: EnqueueFailed) -> None:
         """Send again what an ``EnqueueFailed`` carries; what was admitted is not admitted twice."""
@@ -97,25 +113,21 @@ class EchoMQBackend(BaseTaskBackend):
 
     def _result(self, task: Task[..., Any], job_id: str, args: Any, kwargs: Any) -> TaskResult[Any]:
         try:
-            return TaskResult(
+            return built(
                 task=task,
                 id=job_id,
                 status=TaskResultStatus.READY,
                 enqueued_at=instant(minted_ms(job_id)),
-                started_at=None,
-                finished_at=None,
-                last_attempted_at=None,
-                args=args,
-                kwargs=kwargs,
+                args=plain(args),
+                kwargs=plain(kwargs),
                 backend=self.alias,
-                errors=[],
-                worker_ids=[],
             )
         except TypeError as error:
             raise payload.not_json(task.module_path, error) from error
 
     def _tell(self, result: TaskResult[Any]) -> None:
-        task_enqueued.send_robust(type(self), task_result=result)
+        if listened(task_enqueued, logging.DEBUG):
+            task_enqueued.send_robust(type(self), task_result=result)
 
     def get_result(self, result_id: str) -> TaskResult[Any]:
         """The result of a job that lives or whose outcome is kept, else ``TaskResultDoesNotExist``."""

@@ -2,17 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any, Final
 
 from echomq_app.backend.instants import instant
 from echomq_app.backend.registry import UnknownTask, find_task, placed
 from echomq_app.backend.reports import ErrorReport, read_failure, read_outcome
-from echomq_app.compat import TaskError, TaskResult, TaskResultStatus
+from echomq_app.compat import TaskError, TaskResult, TaskResultStatus, normalize_json
 from echomq_app.protocol import payload
 from echomq_app.protocol.errors import EchoMQError, InvalidPayload
 from echomq_app.protocol.ids import minted_ms
 from echomq_app.protocol.states import State
 from echomq_app.service.records import JobDetails
+
+_PLAIN: Final = frozenset({type(None), bool, int, float, str})
+
+
+def plain(given: Any) -> Any:
+    """Arguments as JSON will give them back; ``TypeError`` for what it cannot hold."""
+    if isinstance(given, tuple) and _PLAIN.issuperset(map(type, given)):
+        return list(given)
+    return normalize_json(given)
+
+
+def built(*, worker_ids: Sequence[str] = (), **facts: Any) -> TaskResult[Any]:
+    """A result with these facts. Its own constructor would look through the arguments once more."""
+    result: TaskResult[Any] = object.__new__(TaskResult)
+    return changed(result, **{**_BLANK, "errors": [], "worker_ids": list(worker_ids), **facts})
+
+
+def changed(result: TaskResult[Any], **facts: Any) -> TaskResult[Any]:
+    """The same result with other facts: it is frozen for those who are handed it."""
+    for name, value in facts.items():
+        object.__setattr__(result, name, value)
+    return result
+
+
+_BLANK: Final = dict.fromkeys(one.name for one in fields(TaskResult))
+
 
 _STATUS = {
     State.ACTIVE: TaskResultStatus.RUNNING,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from django.core.signals import setting_changed
 
 from echomq_app.backend import EchoMQBackend
 from echomq_app.backend.instants import instant
 from echomq_app.backend.registry import find_task, placed
-from echomq_app.backend.results import one_each
+from echomq_app.backend.results import built, changed, one_each
 from echomq_app.compat import (
     BaseTaskBackend,
     Task,
@@ -25,8 +25,6 @@ from echomq_app.compat import (
 from echomq_app.protocol.ids import minted_ms
 from echomq_app.protocol.payload import TaskPayload
 from echomq_app.service.records import Lease
-
-_set: Final = object.__setattr__
 
 
 class Placement(NamedTuple):
@@ -69,23 +67,20 @@ def is_heard() -> bool:
 
 
 def running(place: Placement, lease: Lease, read: TaskPayload, started_ms: int) -> TaskResult[Any]:
-    """The result of a job as it starts. Built without its constructor, which encodes arguments anew."""
-    result: TaskResult[Any] = object.__new__(TaskResult)
+    """The result of a job as it starts."""
     started = instant(started_ms)
-    _set(result, "task", place.task)
-    _set(result, "id", lease.job_id)
-    _set(result, "status", TaskResultStatus.RUNNING)
-    _set(result, "enqueued_at", instant(minted_ms(lease.job_id)))
-    _set(result, "started_at", started)
-    _set(result, "last_attempted_at", started)
-    _set(result, "finished_at", None)
-    _set(result, "args", list(read.args))
-    _set(result, "kwargs", dict(read.kwargs))
-    _set(result, "backend", place.alias)
-    _set(result, "errors", [])
-    _set(result, "worker_ids", one_each(lease.attempt, [lease.label]))
-    _set(result, "_return_value", None)
-    return result
+    return built(
+        task=place.task,
+        id=lease.job_id,
+        status=TaskResultStatus.RUNNING,
+        enqueued_at=instant(minted_ms(lease.job_id)),
+        started_at=started,
+        last_attempted_at=started,
+        args=list(read.args),
+        kwargs=dict(read.kwargs),
+        backend=place.alias,
+        worker_ids=one_each(lease.attempt, [lease.label]),
+    )
 
 
 def started(place: Placement, result: TaskResult[Any]) -> None:
@@ -95,7 +90,7 @@ def started(place: Placement, result: TaskResult[Any]) -> None:
 
 def succeeded(place: Placement, result: TaskResult[Any], value: Any, at_ms: int) -> None:
     """Tell who listens that a job has ended well."""
-    _set(result, "_return_value", value)
+    changed(result, _return_value=value)
     _finish(place, result, TaskResultStatus.SUCCESSFUL, at_ms)
 
 
@@ -108,6 +103,5 @@ def failed(place: Placement, result: TaskResult[Any], error: TaskError, at_ms: i
 def _finish(
     place: Placement, result: TaskResult[Any], status: TaskResultStatus, at_ms: int
 ) -> None:
-    _set(result, "finished_at", instant(at_ms))
-    _set(result, "status", status)
+    changed(result, finished_at=instant(at_ms), status=status)
     task_finished.send_robust(place.backend, task_result=result)

@@ -18,9 +18,10 @@ from echomq_app.protocol.errors import (
     IdCollision,
     UnsentJob,
 )
-from echomq_app.protocol.keyspace import QueueKeys
+from echomq_app.protocol.keyspace import keys_of
 from echomq_app.protocol.states import Admission
 from echomq_app.service import plans
+from echomq_app.wire.exchange import Answer
 
 Group = tuple[Sequence[UnsentJob], Call[Any]]
 
@@ -86,15 +87,19 @@ def admit(jobs: Sequence[UnsentJob]) -> dict[UnsentJob, EchoMQError]:
     if not jobs:
         return {}
     try:
-        return wire().follow(_admit(jobs))
+        groups = _groups(jobs) if len(jobs) > 1 else [(jobs, _call(jobs[0]))]
+        answers = wire().answer([call for _, call in groups])
+        if len(groups) == 1 and answers[0].value is Admission.ADMITTED:
+            return {}
+        return wire().follow(_judge(groups, answers))
     except EchoMQError as error:
         return dict.fromkeys(jobs, error)
 
 
-def _admit(jobs: Sequence[UnsentJob]) -> plans.Plan[dict[UnsentJob, EchoMQError]]:
-    groups = _groups(jobs)
+def _judge(
+    groups: Sequence[Group], answers: Sequence[Answer[Any]]
+) -> plans.Plan[dict[UnsentJob, EchoMQError]]:
     failed: dict[UnsentJob, EchoMQError] = {}
-    answers = yield [call for _, call in groups]
     for (group, _), answer in zip(groups, answers, strict=True):
         if answer.error is not None:
             failed.update(dict.fromkeys(group, answer.error))
@@ -103,7 +108,7 @@ def _admit(jobs: Sequence[UnsentJob]) -> plans.Plan[dict[UnsentJob, EchoMQError]
         for job, verdict in zip(group, verdicts, strict=True):
             if verdict is not Admission.ADMITTED:
                 try:
-                    keys = QueueKeys(job.queue)
+                    keys = keys_of(job.queue)
                     yield from plans.admit(keys, job.job_id, job.payload, _call(job))
                 except EchoMQError as error:
                     failed[job] = error
@@ -124,13 +129,13 @@ def _groups(jobs: Sequence[UnsentJob]) -> list[Group]:
         for chunk in calls.bulk_chunks([(one.job_id, one.payload) for one in waiting]):
             group = list(islice(left, len(chunk)))
             many = len(group) > 1
-            call = calls.enqueue_many(QueueKeys(queue), chunk) if many else _call(group[0])
+            call = calls.enqueue_many(keys_of(queue), chunk) if many else _call(group[0])
             groups.append((group, call))
     return groups
 
 
 def _call(job: UnsentJob) -> Call[Admission]:
-    keys = QueueKeys(job.queue)
+    keys = keys_of(job.queue)
     if job.run_at_ms is None:
         return calls.enqueue(keys, job.job_id, job.payload)
     return calls.schedule_at(keys, job.job_id, job.payload, job.run_at_ms)

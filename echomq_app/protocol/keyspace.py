@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from echomq_app.protocol.errors import InvalidInput, InvalidLane, InvalidQueueName
@@ -126,6 +127,11 @@ class QueueKeys:
         """``emq:{q}:job:<id>``; raises ``InvalidJobId`` before any wire."""
         return f"{self.base}job:{valid_job_id(job_id)}"
 
+    def row_and_result(self, job_id: str) -> tuple[str, str]:
+        """The row, and what an ended job leaves."""
+        valid = valid_job_id(job_id)
+        return f"{self.base}job:{valid}", f"{self.base}result:{valid}"
+
     def logs(self, job_id: str) -> str:
         return self.row(job_id) + ":logs"
 
@@ -157,6 +163,12 @@ class QueueKeys:
 
     def archived(self, name: str) -> str:
         return self.stream(name) + _ARCHIVED
+
+
+@lru_cache(maxsize=1024)
+def keys_of(queue: str) -> QueueKeys:
+    """The keys of a queue, built once for those that are used again and again."""
+    return QueueKeys(queue)
 
 
 def slot(key: str | bytes) -> int:

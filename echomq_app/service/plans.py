@@ -28,14 +28,22 @@ def one(call: Call[T]) -> Plan[T]:
     return value
 
 
-def admit(keys: QueueKeys, job_id: str, raw: bytes, call: Call[Admission]) -> Plan[Admission]:
+def admit(
+    keys: QueueKeys,
+    job_id: str,
+    raw: bytes,
+    call: Call[Admission],
+    first: Answer[Admission] | None = None,
+) -> Plan[Admission]:
     """Admit, and judge a duplicate by its mark alone (decision 8).
 
     ``ADMITTED`` when this call, or a lost sending of it, wrote the job; ``DUPLICATE`` when the very
-    same payload was there before; raises ``IdCollision`` when the id is another job's.
+    same payload was there before; raises ``IdCollision`` when the id is another job's. ``first``:
+    what a sending of ``call`` has come to already.
     """
     for _ in range(_MOST_ADMISSION_ROUNDS):
-        (answer,) = yield (call,)
+        answer = first or (yield (call,))[0]
+        first = None
         if answer.unwrap() is Admission.ADMITTED:
             return Admission.ADMITTED
         found = yield from admitted_marks(keys, job_id)
@@ -71,14 +79,19 @@ def admit_new(
     minter: ids.Minter,
     raw: bytes,
     build: Callable[[JobId], Call[Admission]],
+    first: tuple[JobId, Answer[Admission]] | None = None,
 ) -> Plan[JobId]:
-    """Admit under a fresh id that nobody has seen yet; a collision mints another."""
+    """Admit under a fresh id that nobody has seen yet; a collision mints another.
+
+    ``first``: an id and what a sending under it has come to already.
+    """
+    job_id, answer = first or (minter.mint(), None)
     for _ in range(_MOST_MINTS):
-        job_id = minter.mint()
         try:
-            yield from admit(keys, job_id, raw, build(job_id))
+            yield from admit(keys, job_id, raw, build(job_id), answer)
         except IdCollision:
             minter.step_aside()
+            job_id, answer = minter.mint(), None
             continue
         return job_id
     raise IdCollision(job_id, keys.name)

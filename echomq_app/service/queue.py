@@ -53,15 +53,23 @@ class Queue:
         Raises ``IdCollision`` when the id is another job's, ``ServerFull``, ``WrongKind``.
         """
         call = calls.enqueue(self.keys, job_id, payload)
-        return self.wire.follow(plans.admit(self.keys, job_id, payload, call))
+        first = self.wire.ask(call)
+        if first.value is Admission.ADMITTED:
+            return Admission.ADMITTED
+        return self.wire.follow(plans.admit(self.keys, job_id, payload, call, first))
 
     def enqueue_new(self, payload: bytes) -> JobId:
         """Mint an id and admit the job under it; a collision with another's id mints again."""
+        job_id = self._mint().mint()
+        first = self.wire.ask(calls.enqueue(self.keys, job_id, payload))
+        if first.value is Admission.ADMITTED:
+            return job_id
         plan = plans.admit_new(
             self.keys,
             self._mint(),
             payload,
             lambda job_id: calls.enqueue(self.keys, job_id, payload),
+            (job_id, first),
         )
         return self.wire.follow(plan)
 

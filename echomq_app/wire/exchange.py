@@ -120,17 +120,12 @@ def as_command(call: Call[Any]) -> Command:
     return ("EVALSHA", call.script.sha, len(call.keys), *call.keys, *call.args)
 
 
-def first_step(calls: Sequence[Call[Any]]) -> Send:
-    """The sending that an exchange on one known server starts with."""
-    return Send(calls[0].keys[0], [as_command(call) for call in calls], None, True)
-
-
 def exchange(
     calls: Sequence[Call[Any]], bus: Bus, replies: list[Any] | None = None
 ) -> Generator[Step, Any, list[Answer[Any]]]:
     """Run ``calls`` in order, in as few round trips as slots need; an answer for each.
 
-    ``replies``: what ``first_step`` has brought already.
+    ``replies``: what a first sending of all calls has brought already.
     """
     round_trip = _Exchange(calls, bus)
     if replies is not None:

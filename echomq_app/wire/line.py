@@ -36,7 +36,15 @@ class Line:
     redis-py connects it: address, TLS, login, database and protocol are the pool's.
     """
 
-    __slots__ = ("_readable", "_reader", "_recv", "_sendall", "_sock", "_unbounded", "connection")
+    __slots__ = (
+        "_readable",
+        "_reader",
+        "_recv",
+        "_sendall",
+        "_sock",
+        "_unbounded",
+        "connection",
+    )
 
     def __init__(self, connection: Any) -> None:
         self.connection = connection
@@ -61,7 +69,7 @@ class Line:
         replies: list[Any] = []
         wanted, demoted = len(commands), False
         try:
-            self._sendall(b"".join(map(_pack, commands)))
+            self._sendall(_pack(commands[0]) if wanted == 1 else b"".join(map(_pack, commands)))
             reader = self._reader
             while True:
                 while (reply := reader.gets()) is not False:
@@ -100,8 +108,10 @@ class Line:
 class Lines:
     """The idle lines of one pool."""
 
-    def __init__(self, pool: Any) -> None:
+    def __init__(self, pool: Any, on_reconnect: Callable[[Any], None]) -> None:
+        """``on_reconnect`` is called when a connection of ours reaches a server again."""
         self._pool = pool
+        self._on_reconnect = on_reconnect
         self._most = min(MOST_IDLE, getattr(pool, "max_connections", MOST_IDLE) // 2)
         self._idle: deque[Line] = deque()
 
@@ -118,7 +128,9 @@ class Lines:
             died = True
             line.connection.disconnect()
             self._pool.release(line.leave())
-        return Line(self._pool.get_connection()), died
+        connection = self._pool.get_connection()
+        connection.register_connect_callback(self._on_reconnect)
+        return Line(connection), died
 
     def give_back(self, line: Line) -> None:
         """Keep an open line for the next caller; the pool takes what is too many or broken."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
@@ -21,10 +20,11 @@ from echomq_app.wire.exchange import (
     Relearn,
     Send,
     Step,
+    as_command,
     exchange,
-    first_step,
 )
 from echomq_app.wire.failures import BROKEN
+from echomq_app.wire.forks import forks
 from echomq_app.wire.line import Lines
 
 T = TypeVar("T")
@@ -57,7 +57,7 @@ class Wire:
         self.bus.clustered = isinstance(client, RedisCluster)
         self._sleep = sleep
         self._revive = revive
-        self._pid = os.getpid()
+        self._forks = forks()
         self._lines: dict[Any, Lines] = {}
 
     def sibling(self) -> Wire:
@@ -72,22 +72,32 @@ class Wire:
 
     def run(self, call: Call[T]) -> T:
         """One call, its value or its failure."""
-        value: T = self.answer((call,))[0].unwrap()
-        return value
+        return self.ask(call).unwrap()
+
+    def ask(self, call: Call[T]) -> Answer[T]:
+        """One call and what it came to."""
+        taken = self._first((call,))
+        if taken is not None and not isinstance(taken[0], TROUBLE):
+            return Answer(call, call.read(taken[0]), None, False)
+        return self._go_on(exchange((call,), self.bus, taken))[0]
 
     def answer(self, calls: Sequence[Call[Any]]) -> list[Answer[Any]]:
         """Many calls in one pipeline without MULTI, each judged for itself."""
-        if self._pid != os.getpid():
-            self._pid, self.bus.fenced, self._lines = os.getpid(), False, {}
-        taken: Any = None
-        if self.bus.fenced and not self.bus.clustered and calls:
-            taken = self._send(first_step(calls))
-            if taken is not None and not any(isinstance(one, TROUBLE) for one in taken):
-                return [
-                    Answer(call, call.read(reply), None, False)
-                    for call, reply in zip(calls, taken, strict=True)
-                ]
+        taken = self._first(calls)
+        if taken is not None and not any(isinstance(one, TROUBLE) for one in taken):
+            return [
+                Answer(call, call.read(reply), None, False)
+                for call, reply in zip(calls, taken, strict=True)
+            ]
         return self._go_on(exchange(calls, self.bus, taken))
+
+    def _first(self, calls: Sequence[Call[Any]]) -> list[Any] | None:
+        """The answers of a single server that is known; ``None`` where the rules say how to ask."""
+        if self._forks != forks():
+            self._forks, self.bus.fenced, self._lines = forks(), False, {}
+        if not self.bus.fenced or self.bus.clustered or not calls:
+            return None
+        return self._send(Send(calls[0].keys[0], list(map(as_command, calls)), None, True))
 
     def _go_on(self, steps: Generator[Step, Any, list[Answer[Any]]]) -> list[Answer[Any]]:
         taken: Any = None
@@ -132,28 +142,28 @@ class Wire:
 
     def _send(self, step: Send) -> list[Any] | None:
         try:
-            lines = self._lines_for(self.pool_for(step.key, step.node))
+            pool = self.pool_for(step.key, step.node)
+            lines = self._lines.get(pool) or self._lines_for(pool)
             line, died = lines.take()
         except BROKEN as cause:
             self.recover()
             return [Lost(False, cause)] * len(step.commands)
         if died:
             self.bus.fenced = False
-        line.connection.register_connect_callback(self._on_reconnect)
         try:
             if step.behind_fence and not self.bus.fenced:
                 return None
-            if step.node is not None:
-                asking = [word for one in step.commands for word in (ASKING, one)]
-                return line.converse(asking)[1::2]
-            return line.converse(step.commands)
+            if step.node is None:
+                return line.converse(step.commands)
+            asking = [word for one in step.commands for word in (ASKING, one)]
+            return line.converse(asking)[1::2]
         finally:
             lines.give_back(line)
 
     def _lines_for(self, pool: Any) -> Lines:
         found = self._lines.get(pool)
         if found is None:
-            found = self._lines.setdefault(pool, Lines(pool))
+            found = self._lines.setdefault(pool, Lines(pool, self._on_reconnect))
         return found
 
     def _on_reconnect(self, _: object) -> None:
@@ -162,8 +172,8 @@ class Wire:
 
     def pool_for(self, key: str, node: str | None = None) -> Any:
         """The connection pool of the node that holds ``key``, or of ``node`` (``host:port``)."""
-        if not isinstance(self.client, RedisCluster):
-            return self.client.connection_pool
+        if not self.bus.clustered or not isinstance(self.client, RedisCluster):
+            return self.client.connection_pool  # type: ignore[union-attr]  # no cluster
         if node is None:
             found = self.client.get_node_from_key(key)
         else:

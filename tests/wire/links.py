@@ -46,6 +46,10 @@ class AwaitedWire(Wire):
         sleep = gap.awaited if gap else asyncio.sleep
         self.link = AsyncWire(client, self.bus, sleep=sleep)
 
+    def ask(self, call: Call[Any]) -> Answer[Any]:
+        """Await the one answer."""
+        return self.answer((call,))[0]
+
     def answer(self, calls: Sequence[Call[Any]]) -> list[Answer[Any]]:
         """Await the answers."""
         return self._loop.run(self.link.answer(calls))

@@ -17,13 +17,9 @@ MAX_BULK_BYTES: Final = 1 << 20
 
 def enqueue(keys: QueueKeys, job_id: str, payload: bytes) -> Call[Admission]:
     """Admit a job, tell workers, and refuse what a living receipt has ended."""
-    row = keys.row(job_id)
-    return scripted(
-        "enqueue",
-        (row, keys.pending, keys.wake, keys.result(job_id)),
-        (job_id, payload),
-        replies.admission,
-    )
+    row, result = keys.row_and_result(job_id)
+    names = (row, keys.pending, keys.wake, result)
+    return scripted("enqueue", names, (job_id, payload), replies.admission)
 
 
 def enqueue_many(keys: QueueKeys, jobs: Sequence[tuple[str, bytes]]) -> Call[list[Admission]]:
