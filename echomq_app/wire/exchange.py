@@ -49,6 +49,8 @@ class Send:
     node: str | None = None
     """``host:port`` that an ASK named, which also wants ASKING first."""
     behind_fence: bool = False
+    may_lose: bool = False
+    """Whether all of it is safe to repeat, so that a connection that just answered is trusted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import select
 from collections import deque
 from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import Any, Final
 
 from hiredis import PushNotification, Reader, pack_command
@@ -17,6 +18,8 @@ BUFFER: Final = 65536
 _pack: Callable[[Command], bytes] = pack_command  # type: ignore[assignment]  # its stub has one word
 LONGEST_ANSWER_S: Final = 5.0
 """How long a server may be silent where the pool sets no bound of its own."""
+FRESH_S: Final = 0.05
+"""A line that answered within so long is trusted to live, where a loss is mended by a repeat."""
 MOST_IDLE: Final = 8
 """Lines that a wire keeps for its next callers; a small pool is left half to its other users."""
 
@@ -37,6 +40,7 @@ class Line:
     """
 
     __slots__ = (
+        "_answered_at",
         "_readable",
         "_reader",
         "_recv",
@@ -56,10 +60,15 @@ class Line:
         self._recv = sock.recv
         self._reader = Reader(replyError=connection._parser.parse_error)
         self._readable = _readable(sock)
+        self._answered_at = 0.0
 
-    def is_quiet(self) -> bool:
-        """Whether nothing waits to be read: neither a stray answer nor the end of the connection."""
-        return self.is_open and not self._readable()
+    def is_quiet(self, trusting: bool) -> bool:
+        """Whether nothing waits to be read: neither a stray answer nor the end of the connection.
+
+        ``trusting`` saves the system call when it has just answered.
+        """
+        fresh = trusting and monotonic() - self._answered_at < FRESH_S
+        return self.is_open and (fresh or not self._readable())
 
     def converse(self, commands: Sequence[Command]) -> list[Any]:
         """An answer for each command: a value, the server's error, or ``Lost`` from the break on.
@@ -79,6 +88,7 @@ class Line:
                     if isinstance(reply, ReadOnlyError):
                         demoted = True
                     if len(replies) == wanted:
+                        self._answered_at = monotonic()
                         if demoted:
                             self.connection.disconnect()
                         return replies
@@ -115,7 +125,7 @@ class Lines:
         self._most = min(MOST_IDLE, getattr(pool, "max_connections", MOST_IDLE) // 2)
         self._idle: deque[Line] = deque()
 
-    def take(self) -> tuple[Line, bool]:
+    def take(self, trusting: bool) -> tuple[Line, bool]:
         """A line, and whether it replaces one that was found dead. Raises what connecting raises."""
         died = False
         while self._idle:
@@ -123,7 +133,7 @@ class Lines:
                 line = self._idle.pop()
             except IndexError:
                 break
-            if line.is_quiet():
+            if line.is_quiet(trusting):
                 return line, died
             died = True
             line.connection.disconnect()

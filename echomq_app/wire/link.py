@@ -12,6 +12,7 @@ from redis import exceptions as redis_errors
 from redis.cluster import RedisCluster
 
 from echomq_app.protocol.calls import Call
+from echomq_app.protocol.states import Repeat
 from echomq_app.wire.exchange import (
     Answer,
     Bus,
@@ -97,7 +98,8 @@ class Wire:
             self._forks, self.bus.fenced, self._lines = forks(), False, {}
         if not self.bus.fenced or self.bus.clustered or not calls:
             return None
-        return self._send(Send(calls[0].keys[0], list(map(as_command, calls)), None, True))
+        safe = all(call.repeat is not Repeat.NEVER for call in calls)
+        return self._send(Send(calls[0].keys[0], list(map(as_command, calls)), None, True, safe))
 
     def _go_on(self, steps: Generator[Step, Any, list[Answer[Any]]]) -> list[Answer[Any]]:
         taken: Any = None
@@ -144,7 +146,7 @@ class Wire:
         try:
             pool = self.pool_for(step.key, step.node)
             lines = self._lines.get(pool) or self._lines_for(pool)
-            line, died = lines.take()
+            line, died = lines.take(step.may_lose)
         except BROKEN as cause:
             self.recover()
             return [Lost(False, cause)] * len(step.commands)
