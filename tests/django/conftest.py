@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.core import mail
+from django.db import connections
+from django.db.utils import ConnectionHandler
 
 from echomq_app.compat import HAS_BUILTIN_TASKS, TaskResult, task_backends, task_enqueued
 from echomq_app.connections import queue_named
@@ -16,6 +18,7 @@ from echomq_app.runtime.held import Held, Loss
 from echomq_app.service.queue import Queue
 from tests.django.work import work
 from tests.eventually import eventually
+from tests.servers.postgresql import PostgreSQL
 from tests.servers.proxy import CuttingProxy
 from tests.servers.server import Server
 
@@ -28,6 +31,20 @@ IMMEDIATE = (
     else "django_tasks.backends.immediate.ImmediateBackend"
 )
 BACKEND = "echomq_app.backend.EchoMQBackend"
+
+
+@pytest.fixture
+def on_postgresql(transactional_db: None, postgresql: PostgreSQL) -> Iterator[str]:
+    """An alias that is an empty database on PostgreSQL for the time of a test that may use ``other``."""
+    alias = "other"
+    before, place = connections[alias], connections.settings[alias]
+    connections.settings[alias] = ConnectionHandler({"default": postgresql.django()}).settings[
+        "default"
+    ]
+    del connections[alias]
+    yield alias
+    connections[alias].close()
+    connections[alias], connections.settings[alias] = before, place
 
 
 @pytest.fixture

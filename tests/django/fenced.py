@@ -1,12 +1,24 @@
-"""Models with a fence, as projects have them."""
+"""Models with a fence, as projects have them, and claims that write them."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar, NamedTuple
 
-from django.db import models
+from django.db import connections, models
 
 from echomq_app.fencing import FencedModel
+from echomq_app.protocol.ids import encode
+
+OLDER, NEWER = encode(61), encode(62)
+
+
+class Claim(NamedTuple):
+    """What a task's context tells of its claim."""
+
+    fence: int
+    job_id: str = OLDER
 
 
 class Sheet(FencedModel):
@@ -55,3 +67,25 @@ class Audited(FencedModel, Ledger):
 
     class Meta:
         app_label = "fenced"
+
+
+@contextmanager
+def tables_in(alias: str) -> Iterator[None]:
+    """The tables of all these models, dropped again."""
+    found = [Sheet, Bound, Ledger, Audited]
+    with connections[alias].schema_editor() as editor:
+        for model in found:
+            editor.create_model(model)
+    yield
+    with connections[alias].schema_editor() as editor:
+        for model in reversed(found):
+            editor.delete_model(model)
+
+
+class ToTheOther:
+    """Routes these models to the alias ``other``."""
+
+    def db_for_read(self, model: type[models.Model], **_: Any) -> str | None:
+        return "other" if model._meta.app_label == "fenced" else None
+
+    db_for_write = db_for_read

@@ -3,40 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import pytest
 from asgiref.sync import async_to_sync
-from django.db import connection, migrations
+from django.db import migrations
 from django.db.migrations.state import ModelState
 from django.db.migrations.writer import MigrationWriter
 from django.db.models import F
 
 from echomq_app.fencing import FencedModel, FencedOff
 from echomq_app.protocol.ids import encode
-from tests.django.fenced import Audited, Bound, Ledger, Sheet
+from tests.django.fenced import NEWER, OLDER, Audited, Bound, Claim, Sheet, tables_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
-OLDER, NEWER = encode(61), encode(62)
+if TYPE_CHECKING:
+    from pytest_django.fixtures import Settings
 
-
-class Claim(NamedTuple):
-    """What a task's context tells of its claim."""
-
-    fence: int
-    job_id: str = OLDER
+pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "other"])
 
 
-@pytest.fixture(autouse=True)
-def _tables() -> Iterator[None]:
-    models = [Sheet, Bound, Ledger, Audited]
-    with connection.schema_editor() as editor:
-        for model in models:
-            editor.create_model(model)
-    yield
-    with connection.schema_editor() as editor:
-        for model in reversed(models):
-            editor.delete_model(model)
+@pytest.fixture(
+    params=["sqlite", pytest.param("postgresql", marks=pytest.mark.part("postgresql"))],
+    autouse=True,
+)
+def _tables(request: pytest.FixtureRequest, settings: Settings) -> Iterator[None]:
+    alias = "default"
+    if request.param == "postgresql":
+        alias = request.getfixturevalue("on_postgresql")
+        settings.DATABASE_ROUTERS = ["tests.django.fenced.ToTheOther"]
+    with tables_in(alias):
+        yield
 
 
 @pytest.fixture
