@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import time
+from collections.abc import Callable
 from typing import Final
 
 from echomq_app.runtime.events import Event
@@ -16,7 +18,8 @@ _WORDS: Final[dict[Event, tuple[int, str]]] = {
     ),
     Event.MAY_EVICT: (logging.WARNING, "a full server would throw jobs away: set maxmemory-policy"),
     Event.CLAIMED: (logging.DEBUG, "job claimed"),
-    Event.COMPLETED: (logging.INFO, "job done"),
+    Event.COMPLETED: (logging.DEBUG, "job done"),
+    Event.TALLIED: (logging.INFO, "jobs done"),
     Event.RETRIED: (logging.WARNING, "job failed, will be tried again"),
     Event.BURIED: (logging.ERROR, "job is dead"),
     Event.RELEASED: (logging.INFO, "job given back"),
@@ -64,22 +67,45 @@ _WORDS: Final[dict[Event, tuple[int, str]]] = {
 }
 
 
+TALLY_S: Final = 10.0
 _LONGEST: Final = 500
 _LONGEST_STACK: Final = 4000
 
 
 class LineReport:
-    """Writes events to a logger; facts ride along as ``echomq`` on the record."""
+    """Writes events to a logger; facts ride along as ``echomq`` on the record.
 
-    def __init__(self, logger: logging.Logger) -> None:
+    Jobs that went well are counted, and the count told every so often: a line for each would cost a
+    short job more than its run.
+    """
+
+    def __init__(self, logger: logging.Logger, now: Callable[[], float] = time.monotonic) -> None:
         self._logger = logger
+        self._now = now
+        self._done = 0
+        self._since = now()
 
     def __call__(self, event: Event, /, **facts: object) -> None:
+        if event is Event.COMPLETED:
+            self._done += 1
+            if self._now() - self._since >= TALLY_S:
+                self._tell_tally()
+        elif event is Event.STOPPED and self._done:
+            self._tell_tally()
         level, words = _WORDS[event]
         if self._logger.isEnabledFor(level):
-            self._logger.log(
-                level, "%s %s", words, _facts(facts), extra={"echomq": {"event": event, **facts}}
-            )
+            self._write(level, event, words, facts)
+
+    def _tell_tally(self) -> None:
+        now = self._now()
+        facts: dict[str, object] = {"count": self._done, "seconds": round(now - self._since, 1)}
+        self._done, self._since = 0, now
+        if self._logger.isEnabledFor(logging.INFO):
+            self._write(logging.INFO, Event.TALLIED, _WORDS[Event.TALLIED][1], facts)
+
+    def _write(self, level: int, event: Event, words: str, facts: dict[str, object]) -> None:
+        extra = {"echomq": {"event": event, **facts}}
+        self._logger.log(level, "%s %s", words, _facts(facts), extra=extra)
 
 
 def _facts(facts: dict[str, object]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import selectors
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -11,6 +12,7 @@ from typing import Any, Final
 from django.db import connections
 from django.db.utils import Error
 
+_Selector: Final = getattr(selectors, "PollSelector", selectors.SelectSelector)
 IDLE_S: Final = 0.1
 """After a pause this long a connection that was kept is asked whether it still works."""
 
@@ -34,8 +36,9 @@ def fresh_connections() -> Iterator[None]:
     """
     before = connections.all(initialized_only=True)
     ours = {one.alias for one in before if one.in_atomic_block}
-    if monotonic() - _ended.at > IDLE_S:
-        for one in before:
+    idled = monotonic() - _ended.at > IDLE_S
+    for one in before:
+        if idled or _has_spoken(one):
             with suppress(Error):
                 one.close_if_unusable_or_obsolete()
                 _close_if_dead(one)
@@ -48,6 +51,16 @@ def fresh_connections() -> Iterator[None]:
             with suppress(Error):
                 one.close_if_unusable_or_obsolete()
         _ended.at = monotonic()
+
+
+def _has_spoken(one: Any) -> bool:
+    """Whether a server said something that nobody asked: most often that it ends the connection."""
+    if one.vendor != "postgresql" or one.connection is None or one.in_atomic_block:
+        return False
+    with _Selector() as selector, suppress(Exception):
+        selector.register(one.connection.fileno(), selectors.EVENT_READ)
+        return bool(selector.select(0))
+    return True
 
 
 def _close_if_dead(one: Any) -> None:

@@ -14,6 +14,7 @@ class Event(StrEnum):
     MAY_EVICT = "may_evict"
     CLAIMED = "claimed"
     COMPLETED = "completed"
+    TALLIED = "tallied"
     RETRIED = "retried"
     BURIED = "buried"
     RELEASED = "released"

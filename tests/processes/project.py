@@ -157,6 +157,8 @@ class Project(Running):
 
     def run(self, *words: str, **environment: str) -> Command:
         """Start a command without waiting for anything."""
+        if words[0] == "emq_worker":
+            words += ("-v", "2")
         log = self.folder / f"{len(self._commands)}.log"
         ours = {
             "DJANGO_SETTINGS_MODULE": "tests.processes.site.settings",

@@ -10,6 +10,7 @@ import pytest
 from echomq_app.log import _WORDS, LineReport
 from echomq_app.management.arguments import report_for
 from echomq_app.runtime.events import Event
+from tests.runtime.scene import Clock
 
 
 @pytest.fixture
@@ -52,9 +53,30 @@ def test_no_text_of_a_stranger_reaches_the_log_as_it_is(
 
 
 def test_facts_read_as_they_are_in_any_script(report: LineReport, written: io.StringIO) -> None:
-    report(Event.COMPLETED, queue="почта", seconds=0.25, error='said "no"')
+    report(Event.RELEASED, queue="почта", seconds=0.25, error='said "no"')
 
-    assert written.getvalue() == 'job done queue=почта seconds=0.25 error="said \\"no\\""\n'
+    assert written.getvalue() == 'job given back queue=почта seconds=0.25 error="said \\"no\\""\n'
+
+
+def test_jobs_that_went_well_are_counted_and_told_together(written: io.StringIO) -> None:
+    clock = Clock()
+    logger = logging.Logger("tally", logging.INFO)
+    logger.addHandler(logging.StreamHandler(written))
+    report = LineReport(logger, clock)
+
+    for _ in range(3):
+        report(Event.COMPLETED, job="J")
+    assert written.getvalue() == ""
+    clock.pass_(12)
+    report(Event.COMPLETED, job="J")
+    report(Event.COMPLETED, job="J")
+    report(Event.STOPPED)
+
+    assert written.getvalue().splitlines() == [
+        "jobs done count=4 seconds=12.0",
+        "jobs done count=1 seconds=0.0",
+        "stopped ",
+    ]
 
 
 @pytest.mark.parametrize("text", ["x" * 10_000, "x " * 10_000])

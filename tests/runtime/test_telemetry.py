@@ -93,8 +93,8 @@ def test_a_command_s_report_tells_those_who_listen_and_is_plain_when_nobody_does
     ear = Ear()
     detach = telemetry.attach(ear, "job.complete")
     try:
-        with caplog.at_level(logging.INFO, "echomq.worker"):
-            report_for("worker", 1)(Event.COMPLETED, job="J")
+        with caplog.at_level(logging.DEBUG, "echomq.worker"):
+            report_for("worker", 2)(Event.COMPLETED, job="J")
     finally:
         detach()
 
