@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import machine
+from benchmarks.aims import judged
 from benchmarks.contender import Contender
 from benchmarks.contenders import CONTENDERS, taking_part
 from benchmarks.question import Question
 from benchmarks.questions import chosen
 from benchmarks.results import FOLDER, Results
 from benchmarks.stage import Stage
-from benchmarks.table import tables
+from benchmarks.table import aim_line, tables
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -36,6 +37,8 @@ def main(words: Sequence[str] | None = None) -> int:
             _ask(question, contenders, options.rounds, stage, results)
     for table in tables(results, questions):
         print(f"\n{table}")
+    for aim, value in judged(results):
+        print(aim_line(aim, value))
     if not options.no_keep:
         print(f"\nkept in {results.write(options.folder, '-'.join(options.only) or 'all')}")
     return 1 if results.failures else 0

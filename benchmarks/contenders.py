@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from benchmarks.contender import Contender
 
 OURS = "echomq"
+SERVICE = "echomq-service"
 RAW = "raw"
+WAKE = "blpop"
 
 
 def _django(*words: str) -> Sequence[str]:
@@ -26,7 +28,7 @@ CONTENDERS = (
         pace=2000,
     ),
     Contender(
-        name="echomq-service",
+        name=SERVICE,
         title="EchoMQ for Django, `Queue.enqueue_new()`",
         note="the bare service call; bulk is `Queue.enqueue_many()` with ids minted in the same loop",
         module="service",
@@ -44,7 +46,7 @@ CONTENDERS = (
         questions=frozenset({"enqueue", "bulk", "drain"}),
     ),
     Contender(
-        name="blpop",
+        name=WAKE,
         title="bare BLPOP",
         note="a push that wakes a blocked read, both over redis-py",
         module="blpop",
@@ -78,7 +80,8 @@ CONTENDERS = (
     Contender(
         name="django-vtasks",
         title="django-vtasks",
-        note="Valkey backend with its Rust driver, `async` tasks, no result is kept",
+        note="Valkey backend with its Rust driver, plain functions (faster here than `async` ones), "
+        "no result is kept",
         module="vtasks",
         packages=("django-vtasks", "django-vcache"),
         worker=lambda slots: _django("runworker", "--concurrency", str(slots)),
@@ -95,7 +98,47 @@ CONTENDERS = (
         uses_django=True,
         pace=1500,
     ),
+    Contender(
+        name="taskiq",
+        title="taskiq",
+        note="`ListQueueBroker` of taskiq-redis, `async` tasks, no result backend",
+        module="taskiq",
+        packages=("taskiq", "taskiq-redis"),
+        worker=lambda slots: (
+            *("-m", "taskiq", "worker", "benchmarks.peers.taskiq:broker"),
+            *("--workers", "1", "--max-async-tasks", str(slots)),
+        ),
+        pace=1000,
+    ),
+    Contender(
+        name="celery",
+        title="Celery",
+        note="Redis broker, `--pool threads` (faster here than prefork), no mingle, no gossip, "
+        "results ignored",
+        module="celery",
+        packages=("celery", "kombu"),
+        worker=lambda slots: (
+            *("-m", "celery", "-A", "benchmarks.peers.celery", "worker"),
+            *("--pool", "threads", "--concurrency", str(slots)),
+            *("--without-mingle", "--without-gossip"),
+        ),
+        pace=500,
+    ),
+    Contender(
+        name="rq",
+        title="RQ",
+        note="a fork a job, results kept for 500 s; a slot is a process of `rq worker-pool`",
+        module="rq",
+        packages=("rq",),
+        worker=lambda slots: (
+            *("-m", "rq.cli", "worker-pool", "bench"),
+            *("--num-workers", str(slots)),
+        ),
+        pace=40,
+    ),
 )
+
+PEERS = frozenset(one.name for one in CONTENDERS) - {OURS, SERVICE, RAW, WAKE}
 
 
 def taking_part(question: str, names: Sequence[str] = ()) -> list[Contender]:

@@ -37,6 +37,7 @@ def note(server: str, contenders: Sequence[Contender]) -> dict[str, object]:
             "hiredis": hiredis.__version__,
             **versions,
         },
+        "niceness": os.nice(0),
         "load_at_start": load(),
     }
 

@@ -31,6 +31,7 @@ def environment(server_url: str, folder: Path, name: str, slots: int = 1) -> dic
         "PYTHONPATH": str(ROOT),
         "DJANGO_SETTINGS_MODULE": "benchmarks.site.settings",
         URL: server_url,
+        "RQ_REDIS_URL": server_url,
         FOLDER: str(folder),
         CONTENDER: name,
         SLOTS: str(slots),

@@ -38,6 +38,10 @@ class Worker(Running):
         return self
 
     @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
     def alive(self) -> bool:
         return self._process.poll() is None
 
@@ -72,6 +76,10 @@ def _cpu_ticks(group: int) -> Iterator[int]:
 
 class Producer(Running):
     """A contender's sending process: one for the whole run."""
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     def __init__(self, environment: dict[str, str], log: Path) -> None:
         self._environment = environment

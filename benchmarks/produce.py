@@ -22,6 +22,7 @@ BATCH: Final = 500
 """Jobs that one bulk call carries."""
 PAUSES_S: Final = (0.01, 0.04)
 """Between two paced jobs: uneven, so that no poll keeps step with it."""
+LOOK_S: Final = 0.002
 
 
 def feed_of(name: str) -> Feed:
@@ -57,9 +58,11 @@ def many(feed: Feed, count: int) -> float:
 
 
 def paced(feed: Feed, count: int) -> float:
-    """Send jobs with pauses between them, each stamped as it leaves."""
+    """Send jobs, each stamped as it leaves, and each when the one before has run and a pause is over."""
     begun = time.perf_counter()
-    for _ in range(count):
+    for ran in range(count):
+        while tally.ran() < ran:
+            time.sleep(LOOK_S)
         time.sleep(random.uniform(*PAUSES_S))
         feed.one_by_one(feed.pack([tally.payload()]))
     return time.perf_counter() - begun

@@ -14,13 +14,17 @@ Sample = dict[str, list[float]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One line of the table. ``percentile`` of all samples is told; 50 is the median."""
+    """One line of the table. ``percentile`` of all samples is told; 50 is the median.
+
+    ``of``: the row whose samples these are, when another one has brought them.
+    """
 
     name: str
     title: str
     unit: str
     more_is_better: bool = False
     percentile: float = 50.0
+    of: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -34,16 +35,21 @@ class Results:
 
     def told(self, question: Question, row: Row) -> dict[str, float]:
         """The number that is told of each contender, in the order in which they were measured."""
-        found = self.samples.get(question.name, {}).get(row.name, {})
+        found = self.of(question, row)
         return {name: percentile(numbers, row.percentile) for name, numbers in found.items()}
+
+    def of(self, question: Question, row: Row) -> dict[str, list[float]]:
+        """All numbers of a row, by contender."""
+        return self.samples.get(question.name, {}).get(row.of or row.name, {})
 
     def write(self, folder: Path, name: str) -> Path:
         """Keep it as JSON under its time and ``name``."""
+        folder.mkdir(parents=True, exist_ok=True)
         begun = str(self.machine["begun"])[:16].replace(":", "")
         path = folder / f"{begun}-{name}.json"
         content = asdict(self)
         content["samples"] = _rounded(self.samples)
-        path.write_text(json.dumps(content, indent=1) + "\n")
+        path.write_text(_on_one_line(json.dumps(content, indent=1)) + "\n")
         return path
 
 
@@ -58,6 +64,19 @@ def percentile(numbers: Iterable[float], percent: float) -> float:
     place = (len(ordered) - 1) * percent / 100
     low, high = math.floor(place), math.ceil(place)
     return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def latest() -> Path:
+    """The newest kept results of a whole run; ``FileNotFoundError`` when there are none."""
+    whole = [path for path in sorted(FOLDER.glob("*.json")) if read(path).whole]
+    if not whole:
+        raise FileNotFoundError(f"{FOLDER} has no results of a whole run; make bench keeps some")
+    return whole[-1]
+
+
+def _on_one_line(text: str) -> str:
+    """Each list of numbers on a line of its own."""
+    return re.sub(r"\[[-\d.,e\s]+\]", lambda found: re.sub(r"\s+", " ", found.group()), text)
 
 
 def _rounded(value: Any) -> Any:

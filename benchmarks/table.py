@@ -1,23 +1,23 @@
-"""Results as tables of text: a line a contender, with its ratio to ours."""
+"""Results as Markdown: a table for each row, a line for each aim."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from benchmarks.aims import Aim
 from benchmarks.contenders import CONTENDERS, OURS
 from benchmarks.question import Question, Row
 from benchmarks.results import Results
 
-_TITLES = {one.name: one.title for one in CONTENDERS}
+TITLES = {one.name: one.title for one in CONTENDERS}
 
 
-def tables(results: Results, questions: list[Question]) -> Iterator[str]:
-    """One Markdown table for each row that has numbers."""
+def tables(results: Results, questions: Sequence[Question]) -> Iterator[str]:
+    """One table for each row that has numbers, the best first."""
     for question in questions:
         for row in question.rows:
-            told = results.told(question, row)
-            if told:
-                yield "\n".join(_table(row, told, results.samples[question.name][row.name]))
+            if told := results.told(question, row):
+                yield "\n".join(_table(row, told, results.of(question, row)))
 
 
 def _table(row: Row, told: dict[str, float], samples: dict[str, list[float]]) -> Iterator[str]:
@@ -28,7 +28,14 @@ def _table(row: Row, told: dict[str, float], samples: dict[str, list[float]]) ->
     for name in sorted(told, key=told.__getitem__, reverse=row.more_is_better):
         spread = f"{number(min(samples[name]))} to {number(max(samples[name]))}"
         ratio = f"{told[name] / ours:.2f}" if ours else ""
-        yield f"| {_TITLES[name]} | {number(told[name])} | {spread} | {ratio} |"
+        yield f"| {TITLES[name]} | {number(told[name])} | {spread} | {ratio} |"
+
+
+def aim_line(aim: Aim, value: float) -> str:
+    """What we want, what was measured, and whether that is enough."""
+    bound = "at most" if aim.at_most else "at least"
+    verdict = "met" if aim.met(value) else "**not met**"
+    return f"| {aim.sentence} | {bound} {aim.wanted:g} | {number(value)} | {verdict} |"
 
 
 def number(value: float) -> str:

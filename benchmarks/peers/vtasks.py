@@ -13,7 +13,7 @@ from benchmarks.contender import Feed
 
 
 @task
-async def noop(argument: str) -> None:
+def noop(argument: str) -> None:
     """Notes that it ran."""
     tally.note(argument)
 

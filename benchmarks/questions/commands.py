@@ -9,10 +9,12 @@ from benchmarks.question import Question, Row, Sample
 from benchmarks.stage import Stage
 
 COUNT: Final = 400
+SECONDS: Final = 5
+"""A slow contender is asked fewer."""
 
 
 def _commands(stage: Stage, contender: Contender) -> Sample:
-    count = stage.many(COUNT)
+    count = stage.many(min(COUNT, contender.pace * SECONDS))
     with stage.working(contender, 8) as workers:
         with stage.frozen(workers):
             stage.tally.clear()

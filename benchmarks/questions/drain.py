@@ -15,7 +15,7 @@ from benchmarks.question import Question, Row, Sample
 from benchmarks.stage import Stage
 
 SECONDS: Final = 1.5
-LEAST: Final = 200
+LEAST: Final = 60
 MOST: Final = 100_000
 
 _seen: dict[tuple[str, int, int], float] = {}

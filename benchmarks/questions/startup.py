@@ -22,6 +22,7 @@ def _startup(stage: Stage, contender: Contender) -> Sample:
         found = {"startup": [time.perf_counter() - begun]}
     if contender.name == OURS:
         found["check"] = [_check(stage, contender)]
+        found["of_check"] = [found["startup"][0] / found["check"][0]]
     return found
 
 
@@ -43,6 +44,7 @@ QUESTION: Final = Question(
     rows=(
         Row(name="startup", title="Start-up to the first job", unit="s"),
         Row(name="check", title="`manage.py check` in the same project", unit="s"),
+        Row(name="of_check", title="Start-up, times `manage.py check`", unit=""),
     ),
     measure=_startup,
 )
