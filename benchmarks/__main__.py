@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ from benchmarks.table import aim_line, tables
 def main(words: Sequence[str] | None = None) -> int:
     """1 when a contender did not do what it was asked."""
     options = _parser().parse_args(words)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         questions = chosen(options.only)
     except ValueError as error:
