@@ -27,6 +27,10 @@ class CountingMinter(Minter):
 
     minted = 0
 
+    def mint(self) -> JobId:
+        self.minted += 1
+        return super().mint()
+
     def mint_many(self, count: int) -> list[JobId]:
         self.minted += count
         return super().mint_many(count)
