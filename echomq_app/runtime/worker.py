@@ -291,6 +291,8 @@ class Worker:
         again = take_answer(served.queue, settle, answer, self.report)
         if again is not None:
             self._unsettled.append(again)
+        elif isinstance(settle.outcome, Released):
+            served.hungry = True
         elif isinstance(settle.outcome, Failed | Delayed) and self.options.sweep:
             served.look_within(settle.outcome.delay.total_seconds(), now)
 

@@ -31,9 +31,9 @@ def site_that(
         site.close()
 
 
-def most_clients(site: ProjectOnPostgreSQL, threads: int) -> int:
+def most_clients(site: ProjectOnPostgreSQL, threads: int, *words: str) -> int:
     """Let a worker do all that waits, none of it twice; the most connections that were seen."""
-    worker = site.run("emq_worker", "--burst", "--concurrency", str(threads))
+    worker = site.run("emq_worker", "--burst", "--concurrency", str(threads), *words)
     seen: list[int] = []
 
     def ended() -> bool:
@@ -76,4 +76,14 @@ def test_awaited_tasks_hold_no_more_connections_than_their_threads(
     expected = site.enqueue(task, count=200)
 
     assert 0 < most_clients(site, threads=8) <= most
+    assert sorted(site.runs()) == expected
+
+
+def test_processes_hold_no_more_connections_than_their_threads_and_their_supervisor_none(
+    site_that: Any,
+) -> None:
+    site = site_that(KEPT["kept for ever"])
+    expected = site.enqueue("counted", "default", count=500)
+
+    assert 0 < most_clients(site, 4, "--processes", "2") <= 8
     assert sorted(site.runs()) == expected

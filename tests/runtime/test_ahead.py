@@ -12,7 +12,7 @@ import pytest
 from echomq_app.runtime.events import Event
 from echomq_app.runtime.held import Held
 from echomq_app.runtime.outcomes import Completed, Outcome
-from echomq_app.runtime.pace import FEWEST_RUNS, MOST_AHEAD, Pace
+from echomq_app.runtime.pace import FEWEST_RUNS, MOST_AHEAD, WINDOW_S, Pace
 from echomq_app.service.queue import Queue
 from echomq_app.wire.link import Wire
 from tests.eventually import eventually
@@ -216,3 +216,25 @@ def test_jobs_that_wait_behind_a_long_one_are_started_by_another_worker_while_it
 
     assert one.of(Event.RELEASED) or other.of(Event.RELEASED)
     assert not one.of(Event.LEASE_LOST) + other.of(Event.LEASE_LOST)
+
+
+def test_a_burst_does_not_leave_behind_what_it_gave_back(scene_of: SceneOf) -> None:
+    scene = scene_of(concurrency=1, burst=True)
+    scene.bench.size = 1
+    jobs = scene.enqueue(FEWEST_RUNS + 3)
+    while not scene.bench.waiting:
+        scene.worker.tick()
+        scene.clock.pass_(0.01)
+        scene.bench.end_all()
+    scene.clock.pass_(WINDOW_S)
+    scene.worker.tick()
+    given_back = scene.tale.of(Event.RELEASED)
+
+    ticks = 0
+    while scene.worker.tick() is not None:
+        scene.bench.end_all()
+        ticks += 1
+        assert ticks < 20
+
+    assert given_back
+    assert scene.queue.facts().counts.completed == len(jobs)
