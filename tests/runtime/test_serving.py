@@ -260,6 +260,7 @@ def test_a_worker_follows_its_service_to_a_new_master(sentinel: Sentinel) -> Non
     with serving(client, "q", run=starts, beat=timedelta(seconds=0.2)) as tale:
         enqueue(Queue(Wire(sentinel.client()), "q"))
         starts.next()
+        eventually(lambda: tale.of(Event.COMPLETED))
         sentinel.master.ask("WAIT", 1, 5000)
         sentinel.master.kill()
         patient = Wire(sentinel.client(socket_timeout=1), Bus(patience_s=30))
