@@ -18,7 +18,7 @@ from tests.model.tally import Tally
 from tests.model.test_machine import EXAMPLES
 from tests.servers.server import Server
 
-MOST_EXAMPLES = 400
+MOST_EXAMPLES = 4000
 GUARDS = {
     "a flow that is there": ("if i == 1 then return 0 end\n    return -i", "", "add add_again"),
     "a child counts once": (

@@ -13,7 +13,7 @@ from tests.model.guards import GUARDS
 from tests.model.tally import Tally
 from tests.servers.server import Server
 
-MOST_EXAMPLES = 600
+MOST_EXAMPLES = 4000
 
 
 @pytest.mark.parametrize("guard", GUARDS)
