@@ -20,6 +20,7 @@ from echomq_app.connections import address, introduce, new_wire, server_bus
 from echomq_app.log import LineReport
 from echomq_app.protocol.errors import EchoMQError
 from echomq_app.runtime.events import Event, Report, told_to
+from echomq_app.runtime.order import InTurn, Order, Strict, Weighted
 from echomq_app.runtime.recycling import memory_reader
 from echomq_app.runtime.telemetry import telemetry
 from echomq_app.service.queue import Queue
@@ -60,6 +61,41 @@ def count(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 1000:
         raise argparse.ArgumentTypeError(_("a whole number from 1 to 1000; got %r") % text)
     return int(text)
+
+
+def queue(text: str) -> str:
+    """A queue's name; with a weight after the last ``=`` where there is one."""
+    if "=" in text:
+        try:
+            count(text.rpartition("=")[2])
+        except argparse.ArgumentTypeError:
+            raise argparse.ArgumentTypeError(
+                _(
+                    "a weight is a whole number from 1 to 1000, such as mail=5; got %r "
+                    "(a name that holds = takes a weight too)"
+                )
+                % text
+            ) from None
+    return text
+
+
+def weights(texts: Sequence[str]) -> dict[str, int]:
+    """The weight of each queue that ``queue`` has read, by its name; 1 where none was given."""
+    parts = [text.rpartition("=") for text in texts]
+    return {name if sign else text: int(text) if sign else 1 for name, sign, text in parts}
+
+
+def order(texts: Sequence[str] | None, names: Sequence[str], choice: str) -> Order:
+    """How the queues share a worker: by their weights when any was given, else as chosen."""
+    given = weights(texts or ())
+    if choice == "strict":
+        if any(weight != 1 for weight in given.values()):
+            raise CommandError(
+                _("--order strict leaves no use for weights; got --queue %s")
+                % " --queue ".join(texts or ())
+            )
+        return Strict(names)
+    return Weighted(given) if any("=" in text for text in texts or ()) else InTurn()
 
 
 def jobs(text: str) -> int:

@@ -12,7 +12,14 @@ from django.utils.translation import gettext as _
 from echomq_app.backend import registry
 from echomq_app.backend.execution import TaskRunner
 from echomq_app.conf import echomq_settings
-from echomq_app.management.arguments import last_words, queues_to_serve, report_for, started
+from echomq_app.management.arguments import (
+    last_words,
+    order,
+    queues_to_serve,
+    report_for,
+    started,
+    weights,
+)
 from echomq_app.management.reloading import watch_files
 from echomq_app.runtime.children import ChildProcess
 from echomq_app.runtime.events import Event, Report
@@ -25,7 +32,8 @@ from echomq_app.runtime.threads import Bell
 def oversee(options: dict[str, Any]) -> None:
     """Keep processes until told to stop; this one runs no task."""
     settings, bell = echomq_settings(), Bell()
-    queues = queues_to_serve(options["queues"])
+    queues = queues_to_serve(list(weights(options["queues"] or ())))
+    order(options["queues"], [queue.name for queue in queues], options["order"])
     report = report_for("supervisor", options["verbosity"])
     facts = started(queues, report)
     choice = SupervisorOptions(

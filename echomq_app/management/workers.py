@@ -11,7 +11,14 @@ from echomq_app.backend import registry
 from echomq_app.backend.execution import TaskRunner
 from echomq_app.backend.limiting import Limiter
 from echomq_app.conf import echomq_settings
-from echomq_app.management.arguments import last_words, queues_to_serve, report_for, started
+from echomq_app.management.arguments import (
+    last_words,
+    order,
+    queues_to_serve,
+    report_for,
+    started,
+    weights,
+)
 from echomq_app.runtime.children import follow, join_supervisor
 from echomq_app.runtime.events import Event, Report, told_to
 from echomq_app.runtime.ledger import Ledger
@@ -30,7 +37,8 @@ def work(options: dict[str, Any]) -> None:
     """Serve until told to stop; leaves the interpreter at once when tasks outlive that."""
     ledger, bell = join_supervisor(), Bell()
     registry.discover()
-    queues = queues_to_serve(options["queues"])
+    queues = queues_to_serve(list(weights(options["queues"] or ())))
+    turns = order(options["queues"], [queue.name for queue in queues], options["order"])
     with _telling(queues, options["verbosity"]) as report:
         facts = started(queues, report)
         if ledger is None and (echomq_settings().hard_time_limit is not None or any_hard()):
@@ -38,7 +46,9 @@ def work(options: dict[str, Any]) -> None:
         run, recycling = _run(options, ledger, report)
         choice = _choice(options)
         executor = ThreadExecutor(choice.concurrency, run, bell)
-        worker = Worker(queues[0].wire, queues, executor, choice, report=report, keeper=ledger)
+        worker = Worker(
+            queues[0].wire, queues, executor, choice, report=report, keeper=ledger, order=turns
+        )
         stop_on_signals(worker.stop, bell)
         tell_on_signal(lambda: tell_of_worker(worker, report))
         if recycling is not None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from echomq_app.runtime.events import Event, Report
+from echomq_app.runtime.order import InTurn, Order
 from echomq_app.service.queue import Queue
 
 AWAY_PAUSE_S = 1.0
@@ -24,8 +25,6 @@ class Served:
     beat_at: float = 0.0
     hungry: bool = True
     """Whether a claim may find something: a token woke us, or the last claim came up full."""
-    asked: int = 0
-    """When it was last asked for jobs, counted in claims."""
     away: bool = False
     """Its server did not answer when it was last asked."""
     ask_at: float = 0.0
@@ -78,11 +77,18 @@ class Absence:
 class Round:
     """All queues of one loop. A server's absence is told, ever more rarely, and its return once."""
 
-    def __init__(self, queues: Sequence[Queue], clustered: bool, report: Report) -> None:
+    def __init__(
+        self,
+        queues: Sequence[Queue],
+        clustered: bool,
+        report: Report,
+        order: Order | None = None,
+    ) -> None:
+        """``order``: how queues share the loop; in turn unless told otherwise."""
         self._served = {queue.name: Served(queue) for queue in queues}
         self._clustered = clustered
         self._report = report
-        self._asked = 0
+        self._order = order or InTurn()
         self._absence = Absence(0.0)
 
     def __iter__(self) -> Iterator[Served]:
@@ -92,13 +98,29 @@ class Round:
         return self._served[name]
 
     def in_turn(self, now: float) -> list[Served]:
-        """Queues to speak to, the one that waited longest first, so that none starves."""
-        return sorted((one for one in self if one.wants(now)), key=lambda one: one.asked)
+        """Queues to speak to, in the order in which to ask them for jobs."""
+        wanting = [one for one in self if one.wants(now)]
+        if len(self._served) == 1:
+            return wanting
+        return [self[name] for name in self._order.sort([one.queue.name for one in wanting])]
 
-    def asked(self, served: Served) -> None:
-        """Its turn is over."""
-        self._asked += 1
-        served.asked = self._asked
+    def portion(self, served: Served, later: Iterable[Served], room: int) -> int:
+        """For how many jobs to ask a queue whose turn it is, with free slots for ``room``."""
+        if len(self._served) == 1 or not room:
+            return room
+        return self._order.portion(served.queue.name, [one.queue.name for one in later], room)
+
+    def took(self, served: Served, jobs: int, size: int) -> None:
+        """A queue was asked for ``size`` jobs, none perhaps, and gave so many: its turn is over."""
+        served.hungry = jobs >= size
+        if size:
+            self._order.took(served.queue.name, jobs, served.hungry)
+
+    def was_deaf(self) -> None:
+        """Nobody listened for tokens: any queue may have jobs, and a thorough order asks."""
+        if self._order.thorough:
+            for one in self:
+                one.hungry = True
 
     def is_away(self, served: Served, why: Exception, now: float) -> Iterable[Served]:
         """The queue's server gave no answer; the queues that are away with it."""

@@ -27,6 +27,7 @@ from echomq_app.runtime.carrying import carry
 from echomq_app.runtime.events import Event, Report, silent
 from echomq_app.runtime.held import Held, Keeper, Loss
 from echomq_app.runtime.leases import Leases
+from echomq_app.runtime.order import Order
 from echomq_app.runtime.outcomes import Delayed, Ended, Failed, Released
 from echomq_app.runtime.pace import WINDOW_S, Pace
 from echomq_app.runtime.served import Round, Served
@@ -101,6 +102,7 @@ class Worker:
     now: Callable[[], float] = time.monotonic
     name: str = field(default_factory=worker_name)
     keeper: Keeper | None = None
+    order: Order | None = None
     running: int = field(default=0, init=False)
     leases: Leases = field(init=False)
     _round: Round = field(init=False)
@@ -114,7 +116,7 @@ class Worker:
     _told_draining: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        self._round = Round(self.queues, self.wire.bus.clustered, self.report)
+        self._round = Round(self.queues, self.wire.bus.clustered, self.report, self.order)
         self._pace = Pace(self.options.concurrency)
         self.leases = Leases(self.options.lease, self.report)
 
@@ -169,6 +171,8 @@ class Worker:
             self.keeper.beat(self.leases)
         for served in self._round:
             served.hungry = served.hungry or served.queue.keys.wake in woken
+        if self.free == 0:
+            self._round.was_deaf()
         self._tell_draining()
         self._collect()
         self._give_back(now)
@@ -243,11 +247,10 @@ class Worker:
             served = turns.pop(0)
             if not served.reachable(now):
                 continue
-            keys, size = served.queue.keys, min(self.room, calls.MAX_CLAIMS)
+            room = min(self.room, calls.MAX_CLAIMS)
+            keys, size = served.queue.keys, self._round.portion(served, turns, room)
             label = f"{self.name}:{next(self._labels)}"
             span = whole_ms(self.options.lease)
-            if size:
-                self._round.asked(served)
             if served.away or now >= served.beat_at:
                 served.beat_at = now + self.options.beat.total_seconds()
                 batch = self.options.sweep_batch if self.options.sweep and not served.away else 0
@@ -305,11 +308,11 @@ class Worker:
                 self.report(Event.CLAIM_LOST, queue=queue, error=str(lost))
             return
         except EchoMQError as error:
-            served.hungry = False
+            self._round.took(served, 0, max(1, claim.size))
             self._round.is_broken(served, str(error))
             return
         served.broken = ""
-        served.hungry = len(claimed) >= claim.size
+        self._round.took(served, len(claimed), claim.size)
         self._start(claim, claimed, now)
         outbox = isinstance(answer.value, Beat) and answer.value.outbox
         if outbox and carry(self.wire, served, self.report, now):

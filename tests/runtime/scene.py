@@ -14,6 +14,7 @@ from echomq_app.protocol.ids import JobId, Minter
 from echomq_app.runtime.events import Event
 from echomq_app.runtime.heartbeat import Heartbeat
 from echomq_app.runtime.held import Held
+from echomq_app.runtime.order import Order
 from echomq_app.runtime.outcomes import Completed, Ended, Failed, Outcome
 from echomq_app.runtime.worker import Executor, Worker, WorkerOptions
 from echomq_app.service.queue import Queue
@@ -130,6 +131,7 @@ class Scene:
         self,
         executor: Executor | None = None,
         now: Callable[[], float] | None = None,
+        order: Order | None = None,
         **options: Any,
     ) -> Worker:
         """A worker on the scene's queues and wire; on its bench and its clock unless told otherwise."""
@@ -140,6 +142,7 @@ class Scene:
             WorkerOptions(**{"lease": LEASE, **options}),
             report=self.tale,
             now=now or self.clock,
+            order=order,
         )
 
     def tick(self, woken: Set[str] = frozenset()) -> float | None:

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils.translation import gettext as _
 
-from echomq_app.management.arguments import count, jobs, lease, memory, seconds
+from echomq_app.management.arguments import count, jobs, lease, memory, queue, seconds
 from echomq_app.management.supervisors import oversee
 from echomq_app.management.workers import work
 from echomq_app.runtime.children import is_supervised
@@ -21,7 +21,15 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         add = parser.add_argument
-        add("--queue", action="append", dest="queues", metavar="NAME", help=_("queue to serve"))
+        add(
+            "--queue",
+            action="append",
+            dest="queues",
+            type=queue,
+            metavar="NAME[=WEIGHT]",
+            help=_("queue to serve; with a weight: its share of the jobs that run"),
+        )
+        add("--order", choices=("turns", "strict"), default="turns", help=_("who is asked first"))
         add("--concurrency", type=count, default=8, help=_("jobs at a time (default 8)"))
         add("--processes", type=count, help=_("so many of them, each a process; one is replaced"))
         add("--lease", type=lease, help=_("how long a claim lasts, such as 60s or 2m"))
