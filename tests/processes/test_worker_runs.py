@@ -102,3 +102,23 @@ def test_a_task_that_django_enqueued_is_run_and_its_result_is_read(project: Proj
     reader = project.run("shell", "-c", f"{read}; print(r.status, r.return_value)")
     assert reader.code() == 0
     assert "TEXT" in reader.said()
+
+
+def test_a_strict_worker_empties_the_first_queue_first_and_its_processes_are_told_so(
+    project: Project,
+) -> None:
+    low = project.enqueue("work", 0.1, count=5, queue="other")
+    high = project.enqueue("work", 0.1, count=5)
+    order = ("--queue", "default", "--queue", "other", "--order", "strict")
+
+    worker = project.run("emq_worker", "--burst", "--processes", "1", "--concurrency", "1", *order)
+
+    assert worker.code() == 0
+    assert [entry.job for entry in project.journal("start")] == [*high, *low]
+
+
+def test_weights_and_strict_order_are_refused_together(project: Project) -> None:
+    worker = project.run("emq_worker", "--queue", "default=2", "--order", "strict")
+
+    assert worker.code() == 1
+    assert "--order strict leaves no use for weights" in worker.said()
