@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 
 import pytest
 
 from echomq_app.wire.link import Wire
+from tests.faults.chance import new_chance
+from tests.faults.plant import Plant
 from tests.faults.scene import Scene
 from tests.servers.proxy import CuttingProxy
 from tests.servers.server import Server
@@ -30,3 +33,16 @@ def scene(
     wire = AwaitedWire(proxy.async_client(), gap=gap)
     yield Scene(engine_server.client(), wire)
     wire.close()
+
+
+@pytest.fixture
+def chance() -> random.Random:
+    """What is random in a test; its seed is told."""
+    return new_chance()
+
+
+@pytest.fixture
+def plant(engine_server: Server, chance: random.Random) -> Iterator[Plant]:
+    """A site under faults on the default engine's server."""
+    with Plant(engine_server, chance) as plant:
+        yield plant

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import redis
+from redis.cluster import RedisCluster
 
 from echomq_app.protocol import replies
 from echomq_app.protocol.keyspace import WAKE_LIMIT, QueueKeys
@@ -47,7 +48,7 @@ class View:
     ttl: Mapping[str, int]
 
     @classmethod
-    def read(cls, client: redis.Redis, keys: QueueKeys) -> View:
+    def read(cls, client: redis.Redis | RedisCluster, keys: QueueKeys) -> View:
         by_kind: dict[str, dict[str, Any]] = {
             kind: {} for kind in ("zset", "hash", "list", "set", "string")
         }

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import redis
 
@@ -24,7 +24,6 @@ from tests.eventually import eventually
 from tests.processes.site.journal import Entry, read
 from tests.servers.process import private_folder
 from tests.servers.running import Running
-from tests.servers.server import Server
 
 ROOT = Path(__file__).resolve().parents[2]
 STARTUP = 60.0
@@ -112,6 +111,15 @@ def _pair(fact: str) -> tuple[str, str]:
     return name, value
 
 
+class Reachable(Protocol):
+    """A server, a proxy before one, or sentinels that know one."""
+
+    @property
+    def url(self) -> str: ...
+
+    def client(self) -> redis.Redis: ...
+
+
 class Project(Running):
     """The site on ``server``, with one queue ``default``; settings may be overridden.
 
@@ -119,9 +127,8 @@ class Project(Running):
     """
 
     def __init__(
-        self, server: Server, databases: dict[str, Any] | None = None, **settings: Any
+        self, server: Reachable, databases: dict[str, Any] | None = None, **settings: Any
     ) -> None:
-        self.server = server
         self.url = server.url
         self.settings = settings
         self.folder = private_folder()

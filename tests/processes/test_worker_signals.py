@@ -10,6 +10,7 @@ import pytest
 from echomq_app.protocol.states import State
 from tests.eventually import eventually, stays
 from tests.processes.project import Project
+from tests.servers.server import Server
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -86,12 +87,14 @@ def test_an_idle_worker_and_an_idle_reaper_leave_at_once(project: Project) -> No
         assert time.monotonic() - began < 10
 
 
-def test_a_worker_whose_server_is_frozen_still_heeds_signals(project: Project) -> None:
+def test_a_worker_whose_server_is_frozen_still_heeds_signals(
+    project: Project, engine_server: Server
+) -> None:
     project.url += "&socket_timeout=1"
     worker = project.worker()
-    project.server.freeze()
+    engine_server.freeze()
     try:
         worker.send(signal.SIGTERM)
         assert worker.code(within=30) == 0
     finally:
-        project.server.thaw()
+        engine_server.thaw()

@@ -15,6 +15,7 @@ from django.core.management.base import CommandError
 
 from echomq_app.protocol.keyspace import VERSION
 from tests.processes.project import Command, Project
+from tests.servers.server import Server
 
 if TYPE_CHECKING:
     from pytest_django.fixtures import Settings
@@ -110,8 +111,10 @@ def test_a_wrong_option_exits_with_2(project: Project) -> None:
     assert "argument --lease: a lease is at least 1s; got '10ms'" in command.said()
 
 
-def test_a_server_that_is_too_old_is_named_with_what_is_needed(project: Project) -> None:
-    with aged(project) as url:
+def test_a_server_that_is_too_old_is_named_with_what_is_needed(
+    project: Project, engine_server: Server
+) -> None:
+    with aged(project, engine_server) as url:
         project.url = url
         said = refusal(project.run("emq_worker"))
 
@@ -119,12 +122,12 @@ def test_a_server_that_is_too_old_is_named_with_what_is_needed(project: Project)
 
 
 @contextmanager
-def aged(project: Project) -> Iterator[str]:
+def aged(project: Project, server: Server) -> Iterator[str]:
     """The project's server, but for a version line that is as long and tells of an older one."""
     told = f"valkey_version:{project.client.info('server')['valkey_version']}".encode()
     older = b"valkey_version:7.2.".ljust(len(told), b"0")
     path = project.folder / "aged.sock"
-    with _Relay(Path(project.server.socket_path), path, told, older):
+    with _Relay(Path(server.socket_path), path, told, older):
         yield f"unix://{path}"
 
 

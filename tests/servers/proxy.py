@@ -16,6 +16,7 @@ from tests.servers.traps import (
     PATIENCE,
     CutBeforeReply,
     CutBeforeRequest,
+    CutInReply,
     Hold,
     Predicate,
     Trap,
@@ -67,6 +68,10 @@ class CuttingProxy(Running, OnSocket):
         The whole pipeline runs; the client gets the replies before the matching one.
         """
         return self._arm(CutBeforeReply(times, predicate))
+
+    def cut_in_reply(self, predicate: Predicate | None = None, times: int = 1) -> CutInReply:
+        """Send half of the reply to the next matching requests, and close both sides."""
+        return self._arm(CutInReply(times, predicate))
 
     def hold_reply(self, predicate: Predicate | None = None, times: int = 1) -> Hold:
         """Keep the reply of the next matching requests back until ``release`` of the result."""
@@ -202,7 +207,9 @@ class _Link:
                 trap = self.due.popleft() if self.due and reply[:1] != b">" else None
                 if isinstance(trap, Hold):
                     await trap.pause()
-                lost = lost or isinstance(trap, CutBeforeReply)
+                if isinstance(trap, CutInReply) and not lost:
+                    self.to_client.write(reply[: len(reply) // 2])
+                lost = lost or isinstance(trap, CutBeforeReply | CutInReply)
                 if not lost:
                     self.to_client.write(reply)
                 if (lost or self.cut) and not self.due:

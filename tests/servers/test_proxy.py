@@ -31,6 +31,19 @@ def test_a_cut_before_the_reply_leaves_the_work_done(
     assert client.incr("n") == 2
 
 
+def test_a_cut_in_the_reply_leaves_the_work_done_and_half_of_the_answer(
+    proxy: CuttingProxy, engine_server: Server
+) -> None:
+    client = proxy.client()
+    cut = proxy.cut_in_reply(named("ECHO"))
+
+    with pytest.raises(redis.ConnectionError):
+        client.echo("a long word")
+
+    assert cut.fired == 1
+    assert client.echo("a long word") == b"a long word"
+
+
 def test_a_cut_before_the_request_leaves_the_work_undone(
     proxy: CuttingProxy, engine_server: Server
 ) -> None:

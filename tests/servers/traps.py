@@ -43,6 +43,10 @@ class CutBeforeReply(Trap):
     """The server runs the request; the client never sees the reply."""
 
 
+class CutInReply(Trap):
+    """The server runs the request; the client gets half of the reply's bytes and no more."""
+
+
 @dataclass(eq=False)
 class Hold(Trap):
     """The server runs the request; its reply waits for ``release``, or for ``seconds``."""
