@@ -72,6 +72,11 @@ class Plant(Project):
         eventually(sent, within=PATIENCE_S, every=0.1, message="the admission of new jobs")
         self.jobs += [job for job, _ in jobs]
 
+    def scribble(self, what: str, job: str, token: int) -> None:
+        """Put a line into the tasks' journal that no task has written."""
+        with self._noted.open("a") as noted:
+            noted.write(f"{what} {job} {token} 1\n")
+
     def journal(self, what: str | None = None) -> list[Entry]:
         return [entry for entry in journal.read(self._noted) if what in (None, entry.what)]
 
@@ -112,9 +117,13 @@ class Plant(Project):
         ``history_was_lost``: a server forgot what it had answered, so tokens may be given out again.
         """
         assert self.census() == []
-        assert list(self._misled(history_was_lost)) == []
+        assert self.contradictions(history_was_lost=history_was_lost) == []
 
-    def _misled(self, history_was_lost: bool) -> Iterator[str]:
+    def contradictions(self, *, history_was_lost: bool = False) -> list[str]:
+        """Where the receipts, the tasks' journal and the workers' logs do not agree, in sentences."""
+        return list(self._contradictions(history_was_lost))
+
+    def _contradictions(self, history_was_lost: bool) -> Iterator[str]:
         entries = self.journal()
         settled = self.receipts()
         ends = {(entry.job, entry.token, entry.pid) for entry in entries if entry.what == "end"}
