@@ -21,7 +21,7 @@ def test_usr1_tells_what_runs_and_the_job_and_the_worker_go_on(project: Project)
     assert " < work (site/tasks.py:" in worker.said()
     (about,) = worker.lines(" asked what runs ")
     assert (about["running"], about["slots"]) == ("1", "2")
-    project.wait_for("end")
+    worker.says(" job done ")
     worker.send(signal.SIGUSR1)
     eventually(lambda: len(worker.lines(" asked what runs ")) == 2)
     assert len(worker.lines(" job runs ")) == 1
