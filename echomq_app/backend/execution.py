@@ -74,7 +74,7 @@ class TaskRunner:
                 value = self._limiter.call(held, run.place.task, args, run.read.kwargs)
                 return self._succeeded(run, value)
             except BaseException as error:  # noqa: BLE001  # a task may raise anything
-                return self._failed(run, error)
+                return self._failed(held, run.read, error, run)
 
     def _now_ms(self) -> int:
         return int(self._clock() * 1000)
@@ -93,9 +93,9 @@ class TaskRunner:
         except UnknownTask as error:
             return _unknown(held, error)
         except BaseException as error:  # noqa: BLE001  # a task's module may raise anything
-            return self._lost(held, read, error)
+            return self._failed(held, read, error)
         wanted = place.task.takes_context or running.is_heard()
-        result = running.running(place, held.lease, read, now) if wanted else None
+        result = running.begun(place, held.lease, read, now) if wanted else None
         return Run(held, read, place, result, now)
 
     def _begin(self, run: Run) -> list[Any]:
@@ -114,10 +114,7 @@ class TaskRunner:
             running.succeeded(run.place, run.result, plain, now)
         return Completed(keep=self._keep(run.held, run.read, outcome))
 
-    def _failed(self, run: Run, error: BaseException) -> Outcome:
-        return self._lost(run.held, run.read, error, run)
-
-    def _lost(
+    def _failed(
         self, held: Held, read: TaskPayload, error: BaseException, run: Run | None = None
     ) -> Failed:
         """An attempt that failed, before its task began or in it."""
@@ -143,7 +140,7 @@ class TaskRunner:
         except InvalidPayload as unread:
             return _bury(str(unread))
         now = time.monotonic()
-        return self._lost(Held(lease, now, Loss(now)), read, error)
+        return self._failed(Held(lease, now, Loss(now)), read, error)
 
     def backoff(self, attempt: int) -> timedelta:
         """Half to all of ``base`` doubled for each attempt so far, up to the cap."""

@@ -66,7 +66,7 @@ def is_heard() -> bool:
     return listened(task_started) or listened(task_finished)
 
 
-def running(place: Placement, lease: Lease, read: TaskPayload, started_ms: int) -> TaskResult[Any]:
+def begun(place: Placement, lease: Lease, read: TaskPayload, started_ms: int) -> TaskResult[Any]:
     """The result of a job as it starts."""
     started = instant(started_ms)
     return built(

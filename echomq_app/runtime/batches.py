@@ -25,7 +25,7 @@ from echomq_app.protocol.states import Repeat
 from echomq_app.runtime.events import Event, Report, silent
 from echomq_app.runtime.outcomes import Completed, Failed, Outcome
 from echomq_app.runtime.served import AWAY_PAUSE_S, Round, Served
-from echomq_app.runtime.settling import Settle, settle_call, take_answer
+from echomq_app.runtime.settling import Settle, burial, settle_call, take_answer
 from echomq_app.runtime.shaping import Shape, Window, partition, size_now, verdict_of_each
 from echomq_app.runtime.worker import worker_name
 from echomq_app.service import plans
@@ -143,7 +143,7 @@ class BatchConsumer:
         began = self.now()
         batch = [one for one in held if one.lapses < self.options.max_lapses]
         ends: list[tuple[Lease, Outcome]] = [
-            (one, _burial(one)) for one in held if one.lapses >= self.options.max_lapses
+            (one, burial(one)) for one in held if one.lapses >= self.options.max_lapses
         ]
         lost: set[JobId] = set()
         if batch:
@@ -233,8 +233,3 @@ def _renewing(
 
 def _named(held: Lease) -> dict[str, object]:
     return {"queue": held.queue, "job": held.job_id, "token": held.token}
-
-
-def _burial(held: Lease) -> Failed:
-    error = f"its worker died {held.lapses} times: the job was not started again"
-    return Failed(error=error, report=None, delay=timedelta(), max_attempts=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
 from echomq_app.protocol import calls
@@ -127,3 +128,9 @@ def _facts(settle: Settle) -> dict[str, object]:
     if isinstance(settle.outcome, Delayed):
         facts["why"] = settle.outcome.why
     return facts
+
+
+def burial(held: Lease) -> Failed:
+    """What becomes of a job whose workers died too often (decision 12)."""
+    error = f"its worker died {held.lapses} times: the job was not started again"
+    return Failed(error=error, report=None, delay=timedelta(), max_attempts=0)

@@ -31,7 +31,7 @@ from echomq_app.runtime.order import Order
 from echomq_app.runtime.outcomes import Delayed, Ended, Failed, Released
 from echomq_app.runtime.pace import WINDOW_S, Pace
 from echomq_app.runtime.served import Round, Served
-from echomq_app.runtime.settling import Settle, settle_call, take_answer
+from echomq_app.runtime.settling import Settle, burial, settle_call, take_answer
 from echomq_app.service.queue import Queue, whole_ms
 from echomq_app.service.records import lease
 from echomq_app.wire.exchange import Answer
@@ -343,7 +343,7 @@ class Worker:
             held = Held(lease(queue, one, claim.label), now, Loss(until, self.now, kept))
             self.report(Event.CLAIMED, label=claim.label, **_named(held))
             if one.lapses >= self.options.max_lapses:
-                self._unsettled.append(_burial(held))
+                self._unsettled.append(Settle(held.lease, burial(held.lease)))
             else:
                 starting.append(held)
         if not starting:
@@ -391,9 +391,3 @@ class Worker:
 
 def _named(held: Held) -> dict[str, object]:
     return {"queue": held.lease.queue, "job": held.lease.job_id, "token": held.lease.token}
-
-
-def _burial(held: Held) -> Settle:
-    error = f"its worker died {held.lease.lapses} times: the job was not started again"
-    bury = Failed(error=error, report=None, delay=timedelta(), max_attempts=0)
-    return Settle(held.lease, bury)

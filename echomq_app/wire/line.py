@@ -15,7 +15,7 @@ from echomq_app.wire.exchange import Command, Lost
 from echomq_app.wire.failures import BROKEN
 
 BUFFER: Final = 65536
-_pack: Callable[[Command], bytes] = pack_command  # type: ignore[assignment]  # its stub has one word
+pack: Callable[[Command], bytes] = pack_command  # type: ignore[assignment]  # its stub has one word
 LONGEST_ANSWER_S: Final = 5.0
 """How long a server may be silent where the pool sets no bound of its own."""
 FRESH_S: Final = 0.05
@@ -78,7 +78,7 @@ class Line:
         replies: list[Any] = []
         wanted, demoted = len(commands), False
         try:
-            self._sendall(_pack(commands[0]) if wanted == 1 else b"".join(map(_pack, commands)))
+            self._sendall(pack(commands[0]) if wanted == 1 else b"".join(map(pack, commands)))
             reader = self._reader
             while True:
                 while (reply := reader.gets()) is not False:

@@ -7,14 +7,14 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from hiredis import Reader, pack_command
+from hiredis import Reader
 from redis.exceptions import RedisError
 
 from echomq_app.wire.failures import BROKEN, Verdict, denial, judge, refusal
+from echomq_app.wire.line import pack
 from echomq_app.wire.link import Wire
 
 BUFFER: Final = 65536
-_pack: Callable[[tuple[str, ...]], bytes] = pack_command  # type: ignore[assignment]  # its stub has one word
 ANSWER_S: Final = 5.0
 """How long a server may take to answer before its connection is dead."""
 CHECK_S: Final = 10.0
@@ -107,7 +107,7 @@ class Subscription:
 
     def _send(self, *words: str) -> None:
         self._connection._sock.settimeout(self._answer_s)
-        self._connection._sock.sendall(_pack(words))
+        self._connection._sock.sendall(pack(words))
 
     def _check(self) -> float:
         """Seconds until the connection wants another look; raises when it has not answered one."""

@@ -9,10 +9,10 @@ from echomq_app.compat import Task, TaskResult, task_backends
 if TYPE_CHECKING:
     from tests.django.site.tasks import add
 
-    add.enqueue("one")  # type: ignore[arg-type]
-    add.enqueue(1, left=2)  # type: ignore[misc]
-    add.enqueue(1, 2, 3)  # type: ignore[call-arg]
-    wrong: TaskResult[str] = add.enqueue(1)  # type: ignore[assignment]
+    add.enqueue("one")  # type: ignore[arg-type]  # text for a number
+    add.enqueue(1, left=2)  # type: ignore[misc]  # no such argument
+    add.enqueue(1, 2, 3)  # type: ignore[call-arg]  # one too many
+    wrong: TaskResult[str] = add.enqueue(1)  # type: ignore[assignment]  # it returns a number
 
 
 def test_a_task_keeps_the_types_of_its_function(site: Any, run: Any) -> None:
