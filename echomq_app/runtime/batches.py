@@ -23,11 +23,11 @@ from echomq_app.protocol.errors import (
 from echomq_app.protocol.ids import JobId
 from echomq_app.protocol.states import Repeat
 from echomq_app.runtime.events import Event, Report, silent
+from echomq_app.runtime.names import process_name
 from echomq_app.runtime.outcomes import Completed, Failed, Outcome
 from echomq_app.runtime.served import AWAY_PAUSE_S, Round, Served
-from echomq_app.runtime.settling import Settle, burial, settle_call, take_answer
+from echomq_app.runtime.settling import Settle, burial, named, settle_call, take_answer
 from echomq_app.runtime.shaping import Shape, Window, partition, size_now, verdict_of_each
-from echomq_app.runtime.worker import worker_name
 from echomq_app.service import plans
 from echomq_app.service.queue import Queue, whole_ms
 from echomq_app.service.records import Lease, lease
@@ -64,7 +64,7 @@ class BatchConsumer:
     options: BatchOptions = field(default_factory=BatchOptions)
     report: Report = silent
     now: Callable[[], float] = time.monotonic
-    name: str = field(default_factory=worker_name)
+    name: str = field(default_factory=process_name)
     idle: bool = field(default=True, init=False)
     """Whether nothing waited when it last looked: a wake token is of use then."""
     _window: Window = field(default_factory=Window, init=False)
@@ -133,7 +133,7 @@ class BatchConsumer:
         claimed = self._ask(calls.claim_many(self.queue.keys, span, size, label))
         held = [lease(self.queue.name, one, label) for one in claimed or ()]
         for one in held:
-            self.report(Event.CLAIMED, label=label, **_named(one))
+            self.report(Event.CLAIMED, label=label, **named(one))
         if held:
             self._settle(self._run(held))
         return bool(held)
@@ -152,7 +152,7 @@ class BatchConsumer:
         for one in batch:
             if one.job_id in lost:
                 why = "its lease was lost while it ran"
-                self.report(Event.OUTCOME_DROPPED, error=why, **_named(one))
+                self.report(Event.OUTCOME_DROPPED, error=why, **named(one))
         ran = self.now() - began
         return [
             Settle(one, self._with_receipt(one, outcome), ran)
@@ -204,7 +204,7 @@ class BatchConsumer:
         """The consumer leaves; outcomes that found no server come back by their jobs' leases."""
         for settle in self._unsettled:
             why = "no server answered before the consumer left"
-            self.report(Event.OUTCOME_DROPPED, error=why, **_named(settle.lease))
+            self.report(Event.OUTCOME_DROPPED, error=why, **named(settle.lease))
         self._unsettled = []
 
 
@@ -229,7 +229,3 @@ def _renewing(
     finally:
         ended.set()
         thread.join()
-
-
-def _named(held: Lease) -> dict[str, object]:
-    return {"queue": held.queue, "job": held.job_id, "token": held.token}

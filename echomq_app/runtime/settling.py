@@ -83,6 +83,11 @@ def take_answer(queue: Queue, settle: Settle, answer: Answer[Any], report: Repor
     return None
 
 
+def named(held: Lease) -> dict[str, object]:
+    """The job of a claim, as events name it."""
+    return {"queue": held.queue, "job": held.job_id, "token": held.token}
+
+
 def _event(queue: Queue, settle: Settle, answer: Answer[Any]) -> Event:
     match settle.outcome:
         case Completed():

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
-import secrets
-import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
@@ -27,11 +24,13 @@ from echomq_app.runtime.carrying import carry
 from echomq_app.runtime.events import Event, Report, silent
 from echomq_app.runtime.held import Held, Keeper, Loss
 from echomq_app.runtime.leases import Leases
+from echomq_app.runtime.names import process_name
 from echomq_app.runtime.order import Order
 from echomq_app.runtime.outcomes import Delayed, Ended, Failed, Released
 from echomq_app.runtime.pace import WINDOW_S, Pace
+from echomq_app.runtime.pulse import Pulse
 from echomq_app.runtime.served import Round, Served
-from echomq_app.runtime.settling import Settle, burial, settle_call, take_answer
+from echomq_app.runtime.settling import Settle, burial, named, settle_call, take_answer
 from echomq_app.service.queue import Queue, whole_ms
 from echomq_app.service.records import lease
 from echomq_app.wire.exchange import Answer
@@ -81,11 +80,6 @@ class _Claim(NamedTuple):
     call: Call[Any]
 
 
-def worker_name() -> str:
-    """Host, process and start of this worker: the stem of its labels."""
-    return f"{socket.gethostname()[:40]}:{os.getpid()}:{secrets.token_hex(3)}"
-
-
 @dataclass(slots=True)
 class Worker:
     """Serves queues of one server. ``tick`` is called by one thread; ``stop`` by any.
@@ -100,10 +94,13 @@ class Worker:
     options: WorkerOptions = field(default_factory=WorkerOptions)
     report: Report = silent
     now: Callable[[], float] = time.monotonic
-    name: str = field(default_factory=worker_name)
+    name: str = field(default_factory=process_name)
     keeper: Keeper | None = None
     order: Order | None = None
+    quiet: bool = field(default=False, init=False)
+    """Claim nothing more for now; set by any thread."""
     running: int = field(default=0, init=False)
+    pulse: Pulse = field(default_factory=Pulse, init=False)
     leases: Leases = field(init=False)
     _round: Round = field(init=False)
     _pace: Pace = field(init=False)
@@ -144,21 +141,28 @@ class Worker:
     @property
     def free(self) -> int:
         """Jobs that could start now."""
-        return 0 if self.stopping else max(0, self.options.concurrency - self.running)
+        if self.stopping or self.quiet:
+            return 0
+        return max(0, self.options.concurrency - self.running)
 
     @property
     def room(self) -> int:
         """Jobs to claim now: for the free slots, and ahead of them when half of those are used up."""
-        if self.stopping:
+        if self.stopping or self.quiet:
             return 0
         ahead = self._pace.ahead
         room = self.options.concurrency + ahead - self.running
         return room if self.free or room * 2 >= ahead > 0 else 0
 
     @property
+    def away(self) -> bool:
+        """Whether no server answers."""
+        return all(one.away for one in self._round)
+
+    @property
     def may_park(self) -> bool:
         """Whether a wake token is of use here: a job could start, and the server answers."""
-        return self.free > 0 and not all(one.away for one in self._round)
+        return self.free > 0 and not self.away
 
     def tick(self, woken: Set[str] = frozenset()) -> float | None:
         """Do what is due; seconds until something will be, ``None`` when the worker is done.
@@ -166,7 +170,7 @@ class Worker:
         ``woken``: wake lists that gave a token since the last tick. Raises ``FenceMismatch`` when
         the server turns out to be another one.
         """
-        now = self.now()
+        now = self.pulse.turned_at = self.now()
         if self.keeper is not None:
             self.keeper.beat(self.leases)
         for served in self._round:
@@ -197,7 +201,7 @@ class Worker:
             self._pace.ran(seconds)
             if self.leases.drop(held):
                 why = "its lease was lost while it ran"
-                self.report(Event.OUTCOME_DROPPED, error=why, **_named(held))
+                self.report(Event.OUTCOME_DROPPED, error=why, **named(held.lease))
             else:
                 self._unsettled.append(Settle(held.lease, outcome, seconds))
 
@@ -271,7 +275,9 @@ class Worker:
             asked.append(claim.served)
         if not wanted:
             return
+        self.pulse.asking = True
         answers = self.wire.answer(wanted)
+        self.pulse.asking = False
         for served, answer in zip(asked, answers, strict=True):
             self._note_reach(served, answer, now)
         for settle, answer in zip(settles, answers, strict=False):
@@ -294,13 +300,17 @@ class Worker:
         again = take_answer(served.queue, settle, answer, self.report)
         if again is not None:
             self._unsettled.append(again)
-        elif isinstance(settle.outcome, Released):
+            return
+        self.pulse.settled_at = now
+        if isinstance(settle.outcome, Released):
             served.hungry = True
         elif isinstance(settle.outcome, Failed | Delayed) and self.options.sweep:
             served.look_within(settle.outcome.delay.total_seconds(), now)
 
     def _take_claim(self, claim: _Claim, answer: Answer[Any], now: float) -> None:
         served, queue = claim.served, claim.served.queue.name
+        if not isinstance(answer.error, ConnectionLost):
+            self.pulse.polled_at = now
         try:
             claimed = self._claimed(claim, answer.unwrap(), now)
         except ConnectionLost as lost:
@@ -341,7 +351,7 @@ class Worker:
         for one in claimed:
             kept = None if self.keeper is None else partial(self.keeper.kept, one.job_id)
             held = Held(lease(queue, one, claim.label), now, Loss(until, self.now, kept))
-            self.report(Event.CLAIMED, label=claim.label, **_named(held))
+            self.report(Event.CLAIMED, label=claim.label, **named(held.lease))
             if one.lapses >= self.options.max_lapses:
                 self._unsettled.append(Settle(held.lease, burial(held.lease)))
             else:
@@ -365,14 +375,9 @@ class Worker:
             for settle, answer in zip(sent, answers, strict=True):
                 again = take_answer(self._of(settle).queue, settle, answer, self.report)
                 left += [again] if again is not None else []
+        why = "the server did not answer in time: the job comes back by its lease"
         for settle in left:
-            self.report(
-                Event.OUTCOME_DROPPED,
-                queue=settle.lease.queue,
-                job=settle.lease.job_id,
-                token=settle.lease.token,
-                error="the server did not answer in time: the job comes back by its lease",
-            )
+            self.report(Event.OUTCOME_DROPPED, error=why, **named(settle.lease))
         self._unsettled = []
 
     def _pause(self, now: float) -> float:
@@ -387,7 +392,3 @@ class Worker:
         if self._stopping_at is not None:
             due.append(self._stopping_at + self.options.drain.total_seconds())
         return max(0.0, min(due) - now)
-
-
-def _named(held: Held) -> dict[str, object]:
-    return {"queue": held.lease.queue, "job": held.lease.job_id, "token": held.lease.token}
