@@ -62,6 +62,7 @@ _WORDS: Final[dict[Event, tuple[int, str]]] = {
     Event.JOBS_FREED: (logging.INFO, "jobs of a dead process freed"),
     Event.SURVEYED: (logging.WARNING, "asked what runs"),
     Event.RUNNING: (logging.WARNING, "job runs"),
+    Event.WISHED: (logging.INFO, "asked by an operator"),
     Event.DRAINING: (logging.INFO, "draining: nothing more is claimed"),
     Event.STOPPED: (logging.INFO, "stopped"),
 }

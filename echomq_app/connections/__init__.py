@@ -26,6 +26,7 @@ from echomq_app.service.bus import ServerBus
 from echomq_app.service.events import EventChannel, EventFeed
 from echomq_app.service.queue import Queue
 from echomq_app.service.streams import AsyncStream, Stream
+from echomq_app.service.workers import Workers
 from echomq_app.wire.aio import AsyncWire
 from echomq_app.wire.exchange import Bus
 from echomq_app.wire.failures import BROKEN
@@ -47,6 +48,7 @@ __all__ = [
     "server_bus",
     "stream_named",
     "wire",
+    "workers",
 ]
 
 T = TypeVar("T")
@@ -200,6 +202,11 @@ def event_channel(queue: str) -> EventChannel:
 def event_feed(*queues: str) -> EventFeed:
     """Hears the events of some queues on the configured server; close it when done."""
     return EventFeed(wire(), queues)
+
+
+def workers() -> Workers:
+    """The processes that serve the configured server."""
+    return Workers(wire())
 
 
 def server_bus() -> ServerBus:

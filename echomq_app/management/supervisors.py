@@ -20,10 +20,12 @@ from echomq_app.management.arguments import (
     started,
     weights,
 )
+from echomq_app.management.desks import attended_by_name
 from echomq_app.management.reloading import watch_files
 from echomq_app.runtime.children import ChildProcess
 from echomq_app.runtime.events import Event, Report
 from echomq_app.runtime.loop import stop_on_signals, supervise
+from echomq_app.runtime.names import process_name
 from echomq_app.runtime.supervisor import Supervisor, SupervisorOptions
 from echomq_app.runtime.survey import tell_of_processes, tell_on_signal
 from echomq_app.runtime.threads import Bell
@@ -43,9 +45,10 @@ def oversee(options: dict[str, Any]) -> None:
         burst=options["burst"],
     )
     command = [str(word) for word in get_child_arguments()]
+    name = process_name()
     supervisor = Supervisor(
         wire=queues[0].wire,
-        spawn=lambda: ChildProcess(command, options["concurrency"]),
+        spawn=lambda: ChildProcess(command, options["concurrency"], name),
         overrun=TaskRunner(settings).overrun,
         options=choice,
         report=report,
@@ -55,10 +58,12 @@ def oversee(options: dict[str, Any]) -> None:
     if options["reload"]:
         _renew_on_changes(supervisor, bell, report)
     names = ",".join(queue.name for queue in queues)
-    report(Event.STARTED, pid=os.getpid(), queues=names, processes=choice.processes, **facts)
-    with last_words():
+    about = {"name": name, "pid": os.getpid(), "queues": names, "processes": choice.processes}
+    report(Event.STARTED, **about, **facts)
+    desk = attended_by_name(name, "supervisor", queues, supervisor, bell, report)
+    with last_words(), desk:
         supervise(supervisor, bell)
-    report(Event.STOPPED, pid=os.getpid())
+    report(Event.STOPPED, name=name, pid=os.getpid())
     if supervisor.failed:
         raise CommandError(
             _("No process of the worker could serve: the lines above say why the first one ended.")

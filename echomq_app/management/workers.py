@@ -19,6 +19,7 @@ from echomq_app.management.arguments import (
     started,
     weights,
 )
+from echomq_app.management.desks import attended
 from echomq_app.runtime.children import follow, join_supervisor
 from echomq_app.runtime.events import Event, Report, told_to
 from echomq_app.runtime.ledger import Ledger
@@ -31,6 +32,7 @@ from echomq_app.runtime.survey import tell_of_worker, tell_on_signal
 from echomq_app.runtime.threads import Bell, Run, ThreadExecutor
 from echomq_app.runtime.worker import Worker, WorkerOptions
 from echomq_app.service.queue import Queue
+from echomq_app.service.workers import Workers
 
 
 def work(options: dict[str, Any]) -> None:
@@ -49,6 +51,7 @@ def work(options: dict[str, Any]) -> None:
         worker = Worker(
             queues[0].wire, queues, executor, choice, report=report, keeper=ledger, order=turns
         )
+        aside = worker.wire.sibling()
         stop_on_signals(worker.stop, bell)
         tell_on_signal(lambda: tell_of_worker(worker, report))
         if recycling is not None:
@@ -58,8 +61,8 @@ def work(options: dict[str, Any]) -> None:
             ledger.hold(())
         names = ",".join(queue.name for queue in queues)
         report(Event.STARTED, name=worker.name, queues=names, slots=choice.concurrency, **facts)
-        with last_words():
-            serve(worker, bell)
+        with last_words(), attended(worker, bell, Workers(aside), report):
+            serve(worker, bell, aside)
         executor.close()
     report(Event.STOPPED, name=worker.name)
     _leave(worker, ledger, recycling)

@@ -16,6 +16,7 @@ WAKE_LIMIT: Final = 64
 VERSION: Final = "{emq}:version"
 NODES: Final = "{emq}:nodes"
 QUEUES: Final = "{emq}:queues"
+WORKERS: Final = "{emq}:workers"
 
 _FORBIDDEN: Final = frozenset("{}\0")
 _RESERVED: Final = "emq"
@@ -68,6 +69,16 @@ def valid_lane(name: object) -> str:
             f"the id of the customer whose jobs share it; got {name!r:.60}"
         )
     return name
+
+
+def worker_key(name: str) -> str:
+    """``{emq}:worker:<name>``: what a worker says of itself."""
+    return f"{{emq}}:worker:{name}"
+
+
+def wish_key(name: str) -> str:
+    """``{emq}:wish:<name>``: what an operator wishes of a worker."""
+    return f"{{emq}}:wish:{name}"
 
 
 @dataclass(frozen=True, slots=True, init=False)

@@ -144,6 +144,11 @@ def names(raw: Any) -> list[str]:
     return sorted(map(text, raw))
 
 
+def values(raw: Any) -> list[bytes | None]:
+    """The values of many keys; ``None`` for those that are not there."""
+    return [None if value is None else bytes(value) for value in raw]
+
+
 def fired(raw: Any) -> list[Fired]:
     """The repeats of a sweep with their jobs."""
     return [Fired(text(name), JobId(text(job_id))) for name, job_id in raw]

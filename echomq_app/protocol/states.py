@@ -109,6 +109,17 @@ class Repeat(StrEnum):
     """A second execution is a second act: only the caller can decide."""
 
 
+class Wish(StrEnum):
+    """What an operator may wish of a worker."""
+
+    QUIET = "quiet"
+    """Claim nothing more, and stay."""
+    SERVE = "serve"
+    """Claim again."""
+    STOP = "stop"
+    """Leave, as at a first TERM."""
+
+
 class StreamStart(StrEnum):
     """Where a new consumer group of a stream starts; the value is the server's word."""
 

@@ -16,6 +16,8 @@ from echomq_app.runtime.threads import Bell
 
 LEDGER_VARIABLE: Final = "ECHOMQ_LEDGER"
 """Tells a process whose memory to join; it is taken out before a task can start a program."""
+SUPERVISOR_VARIABLE: Final = "ECHOMQ_SUPERVISOR"
+"""Tells a process the name of its supervisor."""
 _DRAIN: Final = b"d"
 _STDIN: Final = 0
 
@@ -27,10 +29,11 @@ class ChildProcess:
     a kill takes the programs along that its tasks have started.
     """
 
-    def __init__(self, command: Sequence[str], places: int) -> None:
+    def __init__(self, command: Sequence[str], places: int, above: str) -> None:
         """Raises ``OSError`` when the system has no room for its memory or for the process."""
         self.ledger = Ledger.create(places)
-        environment = {**os.environ, LEDGER_VARIABLE: str(self.ledger.path)}
+        ours = {LEDGER_VARIABLE: str(self.ledger.path), SUPERVISOR_VARIABLE: above}
+        environment = {**os.environ, **ours}
         try:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, bufsize=0, env=environment, **_own_group()
@@ -91,6 +94,11 @@ def join_supervisor() -> Ledger | None:
     """The memory that this process shares with its supervisor; ``None`` without one."""
     path = os.environ.pop(LEDGER_VARIABLE, None)
     return None if path is None else Ledger.join(path)
+
+
+def supervisor_name() -> str:
+    """What the supervisor of this process is called; empty without one."""
+    return os.environ.pop(SUPERVISOR_VARIABLE, "")
 
 
 def follow(stop: Callable[[], None], bell: Bell) -> None:

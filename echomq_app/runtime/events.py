@@ -45,6 +45,7 @@ class Event(StrEnum):
     JOBS_FREED = "jobs_freed"
     SURVEYED = "surveyed"
     RUNNING = "running"
+    WISHED = "wished"
     DRAINING = "draining"
     STOPPED = "stopped"
 

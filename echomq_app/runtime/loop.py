@@ -21,6 +21,7 @@ from echomq_app.runtime.supervisor import Supervisor
 from echomq_app.runtime.threads import Bell
 from echomq_app.runtime.turns import Turns
 from echomq_app.runtime.worker import Worker
+from echomq_app.wire.link import Wire
 from echomq_app.wire.parking import Parking
 
 LEFT_AT_ONCE: Final = 130
@@ -35,14 +36,17 @@ _DEFAULTS: Final[dict[signal.Signals, Any]] = {
 }
 
 
-def serve(worker: Worker, bell: Bell) -> None:
-    """Tick until the worker is done; between ticks park on the wake lists and the bell."""
+def serve(worker: Worker, bell: Bell, aside: Wire | None = None) -> None:
+    """Tick until the worker is done; between ticks park on the wake lists and the bell.
+
+    ``aside``: the wire of the heartbeat, which others that wait for no loop may share.
+    """
     lists = [queue.keys.wake for queue in worker.queues]
     parking = Parking(worker.wire, lists, block_s=worker.options.beat.total_seconds())
     turns, woken = Turns(worker, bell), set[str]()
     worker.executor.call = turns.offer
     try:
-        with _beating(worker) as heart:
+        with _beating(worker, aside or worker.wire.sibling()) as heart:
             while (pause := turns.take(woken)) is not None:
                 woken = parking.wait(pause, park=worker.may_park, bell=bell.fileno())
                 bell.hush()
@@ -55,9 +59,9 @@ def serve(worker: Worker, bell: Bell) -> None:
 
 
 @contextmanager
-def _beating(worker: Worker) -> Iterator[threading.Thread]:
+def _beating(worker: Worker, wire: Wire) -> Iterator[threading.Thread]:
     """Renew what the worker holds in a thread of its own until the block ends."""
-    wire, over = worker.wire.sibling(), threading.Event()
+    over = threading.Event()
     queues = {queue.name: queue.keys for queue in worker.queues}
     heartbeat = Heartbeat(wire, queues, worker.leases, worker.now)
 

@@ -44,6 +44,10 @@ class Pump:
         """Whether a queue's server did not answer the last tick."""
         return any(one.away for one in self._round)
 
+    @property
+    def stopping(self) -> bool:
+        return self._stopped
+
     def stop(self) -> None:
         self._stopped = True
 

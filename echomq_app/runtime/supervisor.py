@@ -68,6 +68,10 @@ class Supervisor:
         """Every process that may live."""
         return [one.child for one in (*self._posts, *self._leaving) if one.child is not None]
 
+    @property
+    def stopping(self) -> bool:
+        return self._stopping
+
     def stop(self) -> None:
         """Start nothing more; every process drains."""
         self._stopping = True

@@ -13,13 +13,12 @@ from contextlib import suppress
 from types import FrameType
 from typing import Final
 
-from echomq_app.protocol import payload
-from echomq_app.protocol.errors import InvalidPayload
 from echomq_app.runtime.events import Event, Report
 from echomq_app.runtime.held import Held
 from echomq_app.runtime.supervisor import Supervisor
 from echomq_app.runtime.threads import Bell
 from echomq_app.runtime.worker import Worker
+from echomq_app.service.pages import ROW_CUT, task_in
 
 MOST_FRAMES: Final = 40
 LONGEST_TELLING_S: Final = 5.0
@@ -82,20 +81,26 @@ def tell_of_worker(worker: Worker, report: Report) -> None:
 
 def _facts(held: Held, now: float) -> dict[str, object]:
     lease = held.lease
-    try:
-        task = payload.decode(lease.payload).task
-    except InvalidPayload:
-        task = ""
-    since = held.claimed_at if held.started_at is None else held.started_at
     return {
         "queue": lease.queue,
         "job": lease.job_id,
-        "task": task,
+        "task": task_of(held),
         "attempt": lease.attempt,
         "token": lease.token,
-        "seconds": round(now - since, 1),
+        "seconds": age_s(held, now),
         "lease_s": round(held.lost.until - now, 1),
     }
+
+
+def task_of(held: Held) -> str:
+    """The task's dotted path; empty when the payload's head tells none."""
+    return task_in(held.lease.payload[:ROW_CUT]) or ""
+
+
+def age_s(held: Held, now: float) -> float:
+    """Seconds since it began; one that waits, since it was claimed."""
+    since = held.claimed_at if held.started_at is None else held.started_at
+    return round(now - since, 1)
 
 
 def stack(frame: FrameType | None) -> str:

@@ -198,7 +198,7 @@ def _summary(job_id: JobId, score: int | None, row: replies.Row) -> JobSummary:
         state=row.state,
         minted_at=moment(minted_ms(job_id)) if is_branded(job_id) else None,
         score_ms=score,
-        task=_task(row.payload or (receipt.outcome if receipt and receipt.outcome else b"")),
+        task=task_in(row.payload or (receipt.outcome if receipt and receipt.outcome else b"")),
         attempts=receipt.token if receipt else row.attempts,
         excused=row.excused,
         lapses=row.lapses,
@@ -211,7 +211,8 @@ def _summary(job_id: JobId, score: int | None, row: replies.Row) -> JobSummary:
     )
 
 
-def _task(head: bytes) -> str | None:
+def task_in(head: bytes) -> str | None:
+    """The task's dotted path, ``None`` when the head of a payload does not tell it."""
     found = _TASK.search(head)
     return found[1].decode("utf-8", "replace") if found else None
 

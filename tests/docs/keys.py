@@ -102,6 +102,25 @@ RESERVE: tuple[Key, ...] = (
     Key("{emq}:version", "string", "the fence: the data format of this server", "one value"),
     Key("{emq}:nodes", "string", "a counter that hands out node ids for minting", "one value"),
     Key("{emq}:queues", "set", "queues that our producers and workers have used", "its queues"),
+    Key(
+        "{emq}:workers",
+        "set",
+        "names of the processes that serve; whoever reads it strikes off those that ended",
+        "its workers",
+    ),
+    Key(
+        "{emq}:worker:<name>",
+        "string",
+        "what a process tells of itself, as JSON: `kind`, `host`, `pid`, `version`, `started_ms`, "
+        "`queues`, `slots`, `state`, `running`, `jobs`, `above`",
+        "30 seconds, 50 queues, 20 jobs",
+    ),
+    Key(
+        "{emq}:wish:<name>",
+        "string",
+        "what an operator wishes of it: `quiet`, `serve` or `stop`",
+        "an hour",
+    ),
 )
 
 

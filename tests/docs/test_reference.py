@@ -6,7 +6,15 @@ from contextlib import suppress
 import pytest
 import redis
 
-from echomq_app.protocol.keyspace import NODES, QUEUES, VERSION, QueueKeys
+from echomq_app.protocol.keyspace import (
+    NODES,
+    QUEUES,
+    VERSION,
+    WORKERS,
+    QueueKeys,
+    wish_key,
+    worker_key,
+)
 from echomq_app.protocol.script import every_verb, script
 from tests.docs.keys import BESIDE, FIELDS, KEYS, RESERVE
 from tests.docs.reference import COMMAND, FOLDER, keys_of, pages
@@ -32,7 +40,8 @@ def test_each_key_that_a_script_names_is_in_the_reference_and_the_other_way_roun
     assert touched == {key.name for key in KEYS}
     beside = {QueueKeys("q").stream("<name>"), QueueKeys("q").archived("<name>")}
     assert {QueueKeys("q").base + key.name for key in BESIDE} == beside
-    assert {key.name for key in RESERVE} == {VERSION, NODES, QUEUES}
+    ours = {VERSION, NODES, QUEUES, WORKERS, worker_key("<name>"), wish_key("<name>")}
+    assert {key.name for key in RESERVE} == ours
 
 
 def test_each_declared_key_has_the_type_that_the_reference_gives_it() -> None:

@@ -3,7 +3,17 @@ from __future__ import annotations
 import pytest
 
 from echomq_app.protocol.errors import InvalidJobId, InvalidLane, InvalidQueueName
-from echomq_app.protocol.keyspace import NODES, QUEUES, VERSION, QueueKeys, slot, valid_queue_name
+from echomq_app.protocol.keyspace import (
+    NODES,
+    QUEUES,
+    VERSION,
+    WORKERS,
+    QueueKeys,
+    slot,
+    valid_queue_name,
+    wish_key,
+    worker_key,
+)
 
 JOB = "JOB0KHTOWnGLuC"
 SLOTS = [
@@ -85,7 +95,8 @@ def test_every_key_of_a_queue_is_spelled_as_the_protocol_spells_it() -> None:
 
 def test_the_reserve_has_a_slot_that_no_queue_shares_by_name() -> None:
     assert (VERSION, NODES, QUEUES) == ("{emq}:version", "{emq}:nodes", "{emq}:queues")
-    assert {slot(VERSION), slot(NODES), slot(QUEUES)} == {9051}
+    ours = (VERSION, NODES, QUEUES, WORKERS, worker_key("a:1"), wish_key("a:1"))
+    assert set(map(slot, ours)) == {9051}
 
 
 @pytest.mark.parametrize("build", ["row", "logs", "errors", "result"])

@@ -15,8 +15,10 @@ from echomq_app.management.arguments import (
     seconds,
     started,
 )
+from echomq_app.management.desks import attended_by_name
 from echomq_app.runtime.events import Event
 from echomq_app.runtime.loop import stop_on_signals, sweep
+from echomq_app.runtime.names import process_name
 from echomq_app.runtime.pump import Pump
 from echomq_app.runtime.threads import Bell
 
@@ -39,14 +41,15 @@ class Command(BaseCommand):
         pump = Pump(queues[0].wire, queues, beat=options["beat"], report=report)
         bell = Bell()
         stop_on_signals(pump.stop, bell)
-        names = ",".join(queue.name for queue in queues)
-        report(Event.STARTED, queues=names, **facts)
+        name, names = process_name(), ",".join(queue.name for queue in queues)
+        report(Event.STARTED, name=name, queues=names, **facts)
         with last_words():
             if options["once"]:
                 _sweep_once(pump)
             else:
-                sweep(pump, bell)
-        report(Event.STOPPED, queues=names)
+                with attended_by_name(name, "reaper", queues, pump, bell, report):
+                    sweep(pump, bell)
+        report(Event.STOPPED, name=name, queues=names)
 
 
 def _sweep_once(pump: Pump) -> None:
