@@ -32,6 +32,7 @@ LONGEST_S: Final = 24 * 24 * 3600.0
 """Below the longest lease, 2**31 ms."""
 PATIENCE: Final = timedelta(seconds=1)
 """A loop waits no longer for a server before it looks at its jobs and signals again."""
+MOST_PORTS: Final = 65535
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -115,6 +116,26 @@ def memory(text: str) -> int:
     if memory_reader() is None:
         raise argparse.ArgumentTypeError(_("this system does not tell how big a process is"))
     return int(found[1]) * _SIZES[found[2]]
+
+
+def watch(text: str) -> timedelta | None:
+    """A span of 5s or more, or ``off``."""
+    if text == "off":
+        return None
+    span = seconds(text)
+    if span < timedelta(seconds=5):
+        raise argparse.ArgumentTypeError(_("off, or a span of at least 5s; got %r") % text)
+    return span
+
+
+def listening(text: str) -> tuple[str, int]:
+    """``8081``, ``0.0.0.0:8081`` or ``[::]:8081``; without a host this machine alone."""
+    host, _colon, port = text.rpartition(":")
+    if not port.isdecimal() or int(port) > MOST_PORTS:
+        raise argparse.ArgumentTypeError(
+            _("a port from 0 to 65535, or host:port such as 0.0.0.0:8081; got %r") % text
+        )
+    return host.strip("[]") or "127.0.0.1", int(port)
 
 
 def queues_to_serve(names: Sequence[str] | None) -> list[Queue]:

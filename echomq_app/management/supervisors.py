@@ -20,7 +20,7 @@ from echomq_app.management.arguments import (
     started,
     weights,
 )
-from echomq_app.management.desks import attended_by_name
+from echomq_app.management.desks import supervised
 from echomq_app.management.reloading import watch_files
 from echomq_app.runtime.children import ChildProcess
 from echomq_app.runtime.events import Event, Report
@@ -60,8 +60,7 @@ def oversee(options: dict[str, Any]) -> None:
     names = ",".join(queue.name for queue in queues)
     about = {"name": name, "pid": os.getpid(), "queues": names, "processes": choice.processes}
     report(Event.STARTED, **about, **facts)
-    desk = attended_by_name(name, "supervisor", queues, supervisor, bell, report)
-    with last_words(), desk:
+    with last_words(), supervised(name, supervisor, queues, bell, report, options):
         supervise(supervisor, bell)
     report(Event.STOPPED, name=name, pid=os.getpid())
     if supervisor.failed:

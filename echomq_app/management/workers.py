@@ -61,7 +61,7 @@ def work(options: dict[str, Any]) -> None:
             ledger.hold(())
         names = ",".join(queue.name for queue in queues)
         report(Event.STARTED, name=worker.name, queues=names, slots=choice.concurrency, **facts)
-        with last_words(), attended(worker, bell, Workers(aside), report):
+        with last_words(), attended(worker, bell, Workers(aside), report, options):
             serve(worker, bell, aside)
         executor.close()
     report(Event.STOPPED, name=worker.name)

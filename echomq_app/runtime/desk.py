@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from typing import Final
 
 LOOK_EVERY_S: Final = 1.0
+LEAVING_S: Final = 2.0
 
 
 @contextmanager
 def beside(looks: Sequence[Callable[[], None]], every_s: float = LOOK_EVERY_S) -> Iterator[None]:
-    """Call each of ``looks`` once a second until the block ends; a look bounds its own time."""
+    """Call each of ``looks`` once a second until the block ends. One that waits holds up the rest."""
     over = threading.Event()
 
     def look() -> None:
@@ -27,4 +28,4 @@ def beside(looks: Sequence[Callable[[], None]], every_s: float = LOOK_EVERY_S) -
         yield
     finally:
         over.set()
-        thread.join()
+        thread.join(LEAVING_S)

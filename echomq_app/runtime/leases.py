@@ -36,6 +36,11 @@ class Leases:
     def __bool__(self) -> bool:
         return any(self._held.values())
 
+    @property
+    def count(self) -> int:
+        """How many jobs are in hand; waits for nobody, so it may be asked about a loop that is stuck."""
+        return sum(map(len, list(self._held.values())))
+
     def __iter__(self) -> Iterator[Held]:
         """Every job in hand now, those whose lease is lost among them."""
         with self._lock:

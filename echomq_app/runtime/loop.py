@@ -67,7 +67,7 @@ def _beating(worker: Worker, wire: Wire) -> Iterator[threading.Thread]:
 
     def beat() -> None:
         while not over.wait(heartbeat.tick()):
-            pass
+            worker.pulse.beaten_at = worker.now()
 
     thread = threading.Thread(target=beat, name="emq-heartbeat", daemon=True)
     thread.start()

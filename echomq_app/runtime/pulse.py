@@ -1,4 +1,4 @@
-"""What shows that a worker's loop lives."""
+"""What shows that a worker's loop, and its heartbeat, live."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Pulse:
-    """When the loop last did what it is there for, on its own clock; 0: not yet."""
+    """When they last did what they are there for, on the worker's clock; 0: not yet."""
 
     turned_at: float = 0.0
     """It came round."""
+    beaten_at: float = 0.0
+    """Its heartbeat came round."""
     polled_at: float = 0.0
     """A server answered its claim or its beat."""
     settled_at: float = 0.0

@@ -51,6 +51,8 @@ class Supervisor:
     now: Callable[[], float] = time.monotonic
     failed: bool = field(default=False, init=False)
     """Whether it gave up because no process of it could ever serve."""
+    turned_at: float = field(default=0.0, init=False)
+    """When its loop last came round."""
     _posts: list[Post] = field(init=False)
     _leaving: list[Post] = field(default_factory=list, init=False)
     _aftermath: Aftermath = field(init=False)
@@ -93,7 +95,7 @@ class Supervisor:
 
         Raises ``FenceMismatch`` when the server turns out to be another one.
         """
-        now = self.now()
+        now = self.turned_at = self.now()
         self._dismiss(now)
         for post in (*self._posts, *self._leaving):
             self._attend(post, now)

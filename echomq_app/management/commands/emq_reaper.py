@@ -15,7 +15,7 @@ from echomq_app.management.arguments import (
     seconds,
     started,
 )
-from echomq_app.management.desks import attended_by_name
+from echomq_app.management.desks import swept
 from echomq_app.runtime.events import Event
 from echomq_app.runtime.loop import stop_on_signals, sweep
 from echomq_app.runtime.names import process_name
@@ -47,7 +47,7 @@ class Command(BaseCommand):
             if options["once"]:
                 _sweep_once(pump)
             else:
-                with attended_by_name(name, "reaper", queues, pump, bell, report):
+                with swept(name, pump, queues, bell, report):
                     sweep(pump, bell)
         report(Event.STOPPED, name=name, queues=names)
 

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils.translation import gettext as _
 
-from echomq_app.management.arguments import count, jobs, lease, memory, queue, seconds
+from echomq_app.management.arguments import (
+    count,
+    jobs,
+    lease,
+    listening,
+    memory,
+    queue,
+    seconds,
+    watch,
+)
 from echomq_app.management.supervisors import oversee
 from echomq_app.management.workers import work
 from echomq_app.runtime.children import is_supervised
 
 
 class Command(BaseCommand):
-    """Exits with 0 after a drain or a burst, 130 after a second signal, 1 when it cannot serve."""
+    """Exits with 0 after a drain or a burst, 130 after a second signal, 1 when it cannot serve.
+
+    With 70 when its loop was stuck.
+    """
 
     help = _("Claim jobs and run them. TERM or Ctrl-C drains; a second one leaves at once.")
 
@@ -37,6 +50,14 @@ class Command(BaseCommand):
         add("--max-jobs", type=jobs, help=_("leave, or be replaced in --processes, after so many"))
         add("--max-memory", type=memory, help=_("the same when bigger than this, such as 512M"))
         add("--reload", action="store_true", help=_("start afresh when a source file changes"))
+        add(
+            "--watchdog",
+            type=watch,
+            default=timedelta(seconds=60),
+            help=_("end when stuck so long"),
+        )
+        add("--health-file", type=Path, metavar="PATH", help=_("tell health in this file"))
+        add("--health-port", type=listening, metavar="PORT", help=_("tell health over HTTP"))
         add("--burst", action="store_true", help=_("leave when nothing waits, runs or is due"))
         add("--no-sweep", action="store_true", help=_("leave promote and reap to emq_reaper"))
 

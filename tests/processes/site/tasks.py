@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import gc
 import logging
 import multiprocessing
 import os
@@ -19,6 +20,7 @@ from echomq_app.compat import task
 from echomq_app.connections import wire
 from echomq_app.fencing import FencedOff
 from echomq_app.protocol import calls, replies
+from echomq_app.runtime.leases import Leases
 from echomq_app.tasks import limits
 from tests.processes.site.journal import JOURNAL
 from tests.processes.site.models import Sheet
@@ -250,3 +252,13 @@ def grows(context: Any, megabytes: int) -> None:
     note("start", context)
     leak.append(b"x" * (megabytes << 20))
     note("end", context)
+
+
+@task(takes_context=True)
+def holds_the_leases(context: Any) -> None:
+    """Takes a lock that the worker's loop and heartbeat need, and never gives it back."""
+    for one in gc.get_objects():
+        if type(one) is Leases:
+            one._lock.acquire()
+    note("start", context)
+    threading.Event().wait()
