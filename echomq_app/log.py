@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
-from echomq_app.runtime.events import Event
+from echomq_app.runtime.events import NOBODY, Event, Report
 
 _WORDS: Final[dict[Event, tuple[int, str]]] = {
     Event.STARTED: (logging.INFO, "started"),
@@ -31,6 +31,7 @@ _WORDS: Final[dict[Event, tuple[int, str]]] = {
         "answer to an outcome lost: it was taken, or the job is no longer held here",
     ),
     Event.OUTCOME_DROPPED: (logging.ERROR, "outcome not sent"),
+    Event.RAN_TWICE: (logging.ERROR, "job ran twice: another claim has it, or has ended it"),
     Event.CLAIM_LOST: (
         logging.WARNING,
         "answer to a claim lost: its jobs come back by their lease",
@@ -83,8 +84,15 @@ class LineReport:
     short job more than its run.
     """
 
-    def __init__(self, logger: logging.Logger, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        logger: logging.Logger,
+        now: Callable[[], float] = time.monotonic,
+        also: Mapping[Event, Report] = NOBODY,
+    ) -> None:
+        """``also``: who else is told of some events; it costs the others nothing."""
         self._logger = logger
+        self._also = also
         self._now = now
         self._done = 0
         self._since = now()
@@ -96,6 +104,8 @@ class LineReport:
                 self._tell_tally()
         elif event is Event.STOPPED and self._done:
             self._tell_tally()
+        elif event in self._also:
+            self._also[event](event, **facts)
         level, words = _WORDS[event]
         if self._logger.isEnabledFor(level):
             self._write(level, event, words, facts)

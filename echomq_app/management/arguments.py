@@ -7,7 +7,7 @@ import difflib
 import logging
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Final
@@ -19,7 +19,7 @@ from echomq_app.conf import echomq_settings
 from echomq_app.connections import address, introduce, new_wire, server_bus
 from echomq_app.log import LineReport
 from echomq_app.protocol.errors import EchoMQError
-from echomq_app.runtime.events import Event, Report, told_to
+from echomq_app.runtime.events import NOBODY, Event, Report, told_to
 from echomq_app.runtime.order import InTurn, Order, Strict, Weighted
 from echomq_app.runtime.recycling import memory_reader
 from echomq_app.runtime.telemetry import telemetry
@@ -182,10 +182,10 @@ def last_words() -> Iterator[None]:
         raise CommandError(f"{address()}: {error}") from error
 
 
-def report_for(name: str, verbosity: int) -> Report:
+def report_for(name: str, verbosity: int, also: Mapping[Event, Report] = NOBODY) -> Report:
     """Lines on standard error, unless the project's LOGGING says where they go and which.
 
-    Listeners that are attached by now hear the events too.
+    Listeners that are attached by now hear the events too; ``also``: who is told of some.
     """
     logger = logging.getLogger(f"echomq.{name}")
     configured = logger.hasHandlers()
@@ -195,5 +195,5 @@ def report_for(name: str, verbosity: int) -> Report:
         logger.addHandler(handler)
     if not configured or verbosity != 1:
         logger.setLevel({0: logging.ERROR, 1: logging.INFO}.get(verbosity, logging.DEBUG))
-    lines = LineReport(logger)
+    lines = LineReport(logger, also=also)
     return told_to(lines, telemetry) if telemetry else lines

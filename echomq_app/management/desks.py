@@ -32,6 +32,7 @@ from echomq_app.runtime.records import (
 from echomq_app.runtime.supervisor import Supervisor
 from echomq_app.runtime.threads import Bell
 from echomq_app.runtime.watchdog import Watchdog, tell_and_end
+from echomq_app.runtime.witness import Witness
 from echomq_app.runtime.worker import Worker
 from echomq_app.service.queue import Queue
 from echomq_app.service.workers import Workers
@@ -41,13 +42,14 @@ Options = Mapping[str, Any]
 
 
 @contextmanager
-def attended(
-    worker: Worker, bell: Bell, workers: Workers, report: Report, options: Options
-) -> Iterator[None]:
+def attended(worker: Worker, bell: Bell, witness: Witness, options: Options) -> Iterator[None]:
     """A worker, which may be one of a supervisor's: then that one tells health for it."""
-    above = supervisor_name()
+    above, report = supervisor_name(), worker.report
+    witness.report = report
     told = Told(worker.name, "child" if above else "worker", worker.queues, above)
-    presence = Presence(workers, lambda: worker_record(told, worker), obeying(worker, bell), report)
+    presence = Presence(
+        Workers(witness.wire), lambda: worker_record(told, worker), obeying(worker, bell), report
+    )
     watchdog = Watchdog(worker, options["watchdog"])
     asked = {} if above else options
 
@@ -59,8 +61,9 @@ def attended(
                 health()
                 tell_and_end(worker, watchdog, report)
 
-        with beside([guard, health]), beside([presence.look]):
+        with beside([guard, health]), beside([presence.look, witness.look]):
             yield
+        witness.look()
         presence.leave()
 
 

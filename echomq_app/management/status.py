@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
@@ -22,6 +22,8 @@ class Overview(NamedTuple):
     """Queues by name, each with its numbers or with what hides them; and the workers."""
 
     queues: dict[str, QueueFacts | EchoMQError]
+    stale: dict[str, int | EchoMQError]
+    """Outcomes that were refused because another claim had the job."""
     workers: Sequence[WorkerFacts]
 
 
@@ -34,7 +36,8 @@ def overview() -> Overview:
     for facts in found.values():
         if isinstance(facts, ConnectionLost):
             raise facts
-    return Overview(found, workers().list())
+    refused = dict(zip(valid, bus.stale_of(valid), strict=True))
+    return Overview(found, refused, workers().list())
 
 
 def _is_valid(name: str) -> bool:
@@ -49,7 +52,9 @@ def _is_valid(name: str) -> bool:
 def as_json(seen: Overview) -> dict[str, Any]:
     """The same for programs."""
     return {
-        "queues": [_queue_json(name, facts) for name, facts in seen.queues.items()],
+        "queues": [
+            _queue_json(name, facts, seen.stale[name]) for name, facts in seen.queues.items()
+        ],
         "workers": [
             {**asdict(one.record), "jobs": [job._asdict() for job in one.record.jobs]}
             | {"seen_s": one.seen_s, "wish": None if one.wish is None else one.wish.value}
@@ -58,17 +63,20 @@ def as_json(seen: Overview) -> dict[str, Any]:
     }
 
 
-def _queue_json(name: str, facts: QueueFacts | EchoMQError) -> dict[str, Any]:
+def _queue_json(
+    name: str, facts: QueueFacts | EchoMQError, stale: int | EchoMQError
+) -> dict[str, Any]:
     if isinstance(facts, EchoMQError):
         return {"name": name, "error": str(facts)}
-    return {"name": name, "oldest_age_s": facts.oldest_age_s, **facts.counts._asdict()}
+    told = {"stale": stale if isinstance(stale, int) else None, "oldest_age_s": facts.oldest_age_s}
+    return {"name": name, **told, **facts.counts._asdict()}
 
 
 def as_text(seen: Overview) -> str:
     """Two tables for people."""
     return "\n".join(
         [
-            *table(_queue_head(), map(_queue_row, seen.queues.items()), _("No queue.")),
+            *table(_queue_head(), _queue_rows(seen), _("No queue.")),
             "",
             *table(_worker_head(), map(_worker_row, seen.workers), _("No worker is known.")),
         ]
@@ -78,18 +86,20 @@ def as_text(seen: Overview) -> str:
 def _queue_head() -> list[str]:
     return [
         *(_("Queue"), _("Waiting"), _("In lanes"), _("Running"), _("Scheduled"), _("Dead")),
-        *(_("Oldest"), _("State")),
+        *(_("Stale"), _("Oldest"), _("State")),
     ]
 
 
-def _queue_row(found: tuple[str, QueueFacts | EchoMQError]) -> list[str]:
-    name, facts = found
-    if isinstance(facts, EchoMQError):
-        return [name, *([NONE] * 6), str(facts)]
-    counts = facts.counts
-    numbers = (counts.pending, counts.laned, counts.active, counts.schedule, counts.dead)
-    state = _("paused") if facts.paused else _("open")
-    return [name, *map(str, numbers), span(facts.oldest_age_s), state]
+def _queue_rows(seen: Overview) -> Iterator[list[str]]:
+    for name, facts in seen.queues.items():
+        if isinstance(facts, EchoMQError):
+            yield [name, *([NONE] * 7), str(facts)]
+            continue
+        counts, stale = facts.counts, seen.stale[name]
+        numbers = (counts.pending, counts.laned, counts.active, counts.schedule, counts.dead)
+        state = _("paused") if facts.paused else _("open")
+        refused = str(stale) if isinstance(stale, int) else NONE
+        yield [name, *map(str, numbers), refused, span(facts.oldest_age_s), state]
 
 
 def _worker_head() -> list[str]:

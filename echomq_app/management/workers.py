@@ -30,9 +30,9 @@ from echomq_app.runtime.publishing import Publisher
 from echomq_app.runtime.recycling import Recycling
 from echomq_app.runtime.survey import tell_of_worker, tell_on_signal
 from echomq_app.runtime.threads import Bell, Run, ThreadExecutor
+from echomq_app.runtime.witness import Witness
 from echomq_app.runtime.worker import Worker, WorkerOptions
 from echomq_app.service.queue import Queue
-from echomq_app.service.workers import Workers
 
 
 def work(options: dict[str, Any]) -> None:
@@ -41,7 +41,8 @@ def work(options: dict[str, Any]) -> None:
     registry.discover()
     queues = queues_to_serve(list(weights(options["queues"] or ())))
     turns = order(options["queues"], [queue.name for queue in queues], options["order"])
-    with _telling(queues, options["verbosity"]) as report:
+    witness = Witness(queues[0].wire.sibling())
+    with _telling(queues, options["verbosity"], witness) as report:
         facts = started(queues, report)
         if ledger is None and (echomq_settings().hard_time_limit is not None or any_hard()):
             report(Event.LIMIT_UNKEPT)
@@ -51,7 +52,6 @@ def work(options: dict[str, Any]) -> None:
         worker = Worker(
             queues[0].wire, queues, executor, choice, report=report, keeper=ledger, order=turns
         )
-        aside = worker.wire.sibling()
         stop_on_signals(worker.stop, bell)
         tell_on_signal(lambda: tell_of_worker(worker, report))
         if recycling is not None:
@@ -61,8 +61,8 @@ def work(options: dict[str, Any]) -> None:
             ledger.hold(())
         names = ",".join(queue.name for queue in queues)
         report(Event.STARTED, name=worker.name, queues=names, slots=choice.concurrency, **facts)
-        with last_words(), attended(worker, bell, Workers(aside), report, options):
-            serve(worker, bell, aside)
+        with last_words(), attended(worker, bell, witness, options):
+            serve(worker, bell, witness.wire)
         executor.close()
     report(Event.STOPPED, name=worker.name)
     _leave(worker, ledger, recycling)
@@ -78,9 +78,9 @@ def _leave(worker: Worker, ledger: Ledger | None, recycling: Recycling | None) -
 
 
 @contextmanager
-def _telling(queues: Sequence[Queue], verbosity: int) -> Iterator[Report]:
+def _telling(queues: Sequence[Queue], verbosity: int, witness: Witness) -> Iterator[Report]:
     """The worker's report, which publishes too when the settings ask for that."""
-    report = report_for("worker", verbosity)
+    report = report_for("worker", verbosity, dict.fromkeys(Witness.EVENTS, witness))
     if not echomq_settings().events:
         yield report
         return

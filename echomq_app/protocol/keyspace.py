@@ -104,6 +104,8 @@ class QueueKeys:
     gweight: str
     repeat: str
     slots: str
+    stale: str
+    stale_counter: str
     outbox: str
     aside: str
 
@@ -129,8 +131,10 @@ class QueueKeys:
             "gweight",
             "repeat",
             "slots",
+            "stale",
         ):
             put(self, kind, base + kind)
+        put(self, "stale_counter", base + "metrics:stale")
         put(self, "outbox", base + "flow:outbox")
         put(self, "aside", base + "flow:aside")
 

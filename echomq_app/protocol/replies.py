@@ -340,6 +340,24 @@ def rows(raw: Any) -> list[Row]:
     ]
 
 
+class OtherClaim(NamedTuple):
+    """Who has a job, or has ended it, instead of a claim whose outcome was refused.
+
+    ``token`` and ``label`` are empty when nothing tells of another. ``overlap_ms``: for how long both
+    ran at most, ``None`` when nothing tells.
+    """
+
+    token: int | None
+    label: str
+    overlap_ms: int | None
+
+
+def other_claim(raw: Any) -> OtherClaim:
+    """The other claim of a job that two have run."""
+    token, label, overlap = map(text, raw)
+    return OtherClaim(int(token) if token else None, label, int(overlap) if overlap else None)
+
+
 class Receipt(NamedTuple):
     """What an ended job left: who ended it, and the outcome's bytes when there is one."""
 

@@ -26,7 +26,7 @@ from echomq_app.runtime.events import Event, Report, silent
 from echomq_app.runtime.names import process_name
 from echomq_app.runtime.outcomes import Completed, Failed, Outcome
 from echomq_app.runtime.served import AWAY_PAUSE_S, Round, Served
-from echomq_app.runtime.settling import Settle, burial, named, settle_call, take_answer
+from echomq_app.runtime.settling import LEASE_LOST, Settle, burial, named, settle_call, take_answer
 from echomq_app.runtime.shaping import Shape, Window, partition, size_now, verdict_of_each
 from echomq_app.service import plans
 from echomq_app.service.queue import Queue, whole_ms
@@ -151,8 +151,7 @@ class BatchConsumer:
                 ends += self._verdicts(batch)
         for one in batch:
             if one.job_id in lost:
-                why = "its lease was lost while it ran"
-                self.report(Event.OUTCOME_DROPPED, error=why, **named(one))
+                self.report(Event.OUTCOME_DROPPED, error=LEASE_LOST, **named(one))
         ran = self.now() - began
         return [
             Settle(one, self._with_receipt(one, outcome), ran)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Protocol
+from types import MappingProxyType
+from typing import Final, Protocol
 
 
 class Event(StrEnum):
@@ -23,6 +25,7 @@ class Event(StrEnum):
     SETTLE_REFUSED = "settle_refused"
     SETTLE_UNKNOWN = "settle_unknown"
     OUTCOME_DROPPED = "outcome_dropped"
+    RAN_TWICE = "ran_twice"
     CLAIM_LOST = "claim_lost"
     QUEUE_BROKEN = "queue_broken"
     SERVER_AWAY = "server_away"
@@ -73,3 +76,6 @@ def told_to(*reports: Report) -> Report:
 
 def silent(_: Event, /, **facts: object) -> None:
     """A report for nobody."""
+
+
+NOBODY: Final[Mapping[Event, Report]] = MappingProxyType({})

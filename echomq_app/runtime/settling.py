@@ -27,6 +27,10 @@ MOST_ATTEMPTS: Final = 2**31
 """A payload of a stranger may ask for any number of attempts, below zero too."""
 
 
+LEASE_LOST: Final = "its lease was lost while it ran"
+"""Why an outcome is not sent at all."""
+
+
 class Settle(NamedTuple):
     """An outcome on its way to the server. Every settle is safe to send again.
 
@@ -79,6 +83,8 @@ def take_answer(queue: Queue, settle: Settle, answer: Answer[Any], report: Repor
             return smaller
         event = Event.OUTCOME_DROPPED
         facts["error"] = str(error)
+    if event is Event.SETTLE_REFUSED:
+        facts["label"] = settle.lease.label
     report(event, **facts)
     return None
 

@@ -30,7 +30,7 @@ from echomq_app.runtime.outcomes import Delayed, Ended, Failed, Released
 from echomq_app.runtime.pace import WINDOW_S, Pace
 from echomq_app.runtime.pulse import Pulse
 from echomq_app.runtime.served import Round, Served
-from echomq_app.runtime.settling import Settle, burial, named, settle_call, take_answer
+from echomq_app.runtime.settling import LEASE_LOST, Settle, burial, named, settle_call, take_answer
 from echomq_app.service.queue import Queue, whole_ms
 from echomq_app.service.records import lease
 from echomq_app.wire.exchange import Answer
@@ -200,8 +200,8 @@ class Worker:
             self.running -= 1
             self._pace.ran(seconds)
             if self.leases.drop(held):
-                why = "its lease was lost while it ran"
-                self.report(Event.OUTCOME_DROPPED, error=why, **named(held.lease))
+                facts = {"label": held.lease.label, "seconds": round(seconds, 3)}
+                self.report(Event.OUTCOME_DROPPED, error=LEASE_LOST, **named(held.lease), **facts)
             else:
                 self._unsettled.append(Settle(held.lease, outcome, seconds))
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from echomq_app.protocol import calls, replies
 from echomq_app.protocol.errors import EchoMQError, ServerTooOld
 from echomq_app.protocol.keyspace import VERSION, QueueKeys
-from echomq_app.service import plans
+from echomq_app.service import plans, stale
 from echomq_app.service.records import QueueFacts
 from echomq_app.wire.link import Wire
 
@@ -49,6 +49,11 @@ class ServerBus:
         for name, answer in zip(names, self.wire.answer(asked), strict=True):
             found.append(answer.error or QueueFacts(name=name, counts=answer.unwrap()))
         return found
+
+    def stale_of(self, names: Sequence[str]) -> list[int | EchoMQError]:
+        """How many outcomes of each queue were refused as stale, in one pipeline."""
+        asked = [stale.count(QueueKeys(name)) for name in names]
+        return [one.error or one.unwrap() for one in self.wire.answer(asked)]
 
     def join(self, queue: str) -> bool:
         """List a queue as used; ``False`` when the server refused, which stops nothing."""

@@ -40,6 +40,14 @@ KEYS: tuple[Key, ...] = (
     Key("metrics:failed", "hash", "`count`: jobs that were buried", "one field"),
     Key("metrics:completed:data", "list", "reserved by the reference; we delete it only", "none"),
     Key("metrics:failed:data", "list", "reserved by the reference; we delete it only", "none"),
+    Key("metrics:stale", "hash", "`count`: outcomes that were refused as stale", "one field"),
+    Key(
+        "stale",
+        "list",
+        "outcomes that were refused, the newest first, as JSON: `at`, `job`, `token`, `label`, "
+        "`reason`, `ran_ms`, and of the other claim `other_token`, `other_label`, `overlap_ms`",
+        "100, and 30 days after the last",
+    ),
     Key("limiter", "string", "the reference's rate counter; we delete it only", "expires"),
     Key("wake", "list", "tokens for parked workers", "64"),
     Key(

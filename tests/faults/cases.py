@@ -8,9 +8,11 @@ import pytest
 
 from echomq_app.protocol import calls
 from echomq_app.protocol.errors import ConnectionLost, Stale
+from echomq_app.protocol.replies import OtherClaim
 from echomq_app.protocol.states import Admission, Completion, JobSet, Requeued, Retried, State
 from echomq_app.service.queue import new_label
 from echomq_app.service.records import PageRequest
+from echomq_app.service.stale import StaleOutcomes
 from tests.faults.case import MINUTE_MS, Act, Case
 from tests.faults.cases_flows import FLOW_CASES
 from tests.faults.cases_housekeeping import HOUSEKEEPING_CASES
@@ -24,6 +26,11 @@ def _claim(scene: Scene, _: object) -> object:
 
 def _claim_many(scene: Scene, _: object) -> object:
     return len(scene.lossy.claim_many(LEASE, 1, new_label()))
+
+
+def _note_stale(scene: Scene, job_id: Any) -> object:
+    noted = StaleOutcomes(scene.lossy.wire, scene.direct.name)
+    return noted.note(job_id, 1, "one", reason="token", ran=LEASE)
 
 
 def _beat(size: int) -> Act:
@@ -261,6 +268,14 @@ CASES: Final[dict[str, Case]] = {
         arrange=Scene.waiting,
         act=lambda scene, job_id: scene.lossy.add_log(job_id, "line"),
         result=1,
+        resent=ConnectionLost,
+        raced=ConnectionLost,
+        runs=1,
+    ),
+    "note_stale": Case(
+        arrange=Scene.waiting,
+        act=_note_stale,
+        result=OtherClaim(None, "", None),
         resent=ConnectionLost,
         raced=ConnectionLost,
         runs=1,

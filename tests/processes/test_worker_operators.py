@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+from datetime import timedelta
 from typing import Any
 
 from echomq_app.protocol.states import State
@@ -147,3 +148,19 @@ def test_without_a_server_both_commands_say_where_they_looked(project: Project) 
         command = project.run(*words)
         assert command.code() == 1
         assert command.said().startswith("CommandError: unix:///nowhere/s.sock: no server")
+
+
+def test_a_job_that_ran_twice_is_told_counted_and_shown(project: Project) -> None:
+    (job,) = project.enqueue("stubborn", 4.0)
+    worker = project.worker("--lease", "60s", "--concurrency", "1")
+    project.wait_for("start")
+    project.client.zadd(project.queue.keys.active, {job: 1}, xx=True)
+    project.queue.reap()
+    project.queue.claim_many(timedelta(minutes=1), 1, "another:1:aa:0")
+
+    worker.says(f"job ran twice: another claim has it, or has ended it queue=default job={job}")
+
+    (told,) = worker.lines("job ran twice: another claim has it, or has ended it ")
+    assert (told["token"], told["other_token"], told["other"]) == ("1", "2", "another:1:aa:0")
+    assert 1.0 < float(told["overlap_s"]) <= 4.1
+    assert status(project)["queues"][0]["stale"] == 1

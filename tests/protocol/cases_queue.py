@@ -138,6 +138,28 @@ def no_line_to_keep(scene: Scene) -> Call[Any]:
     return replace(call, args=("one", "0"))
 
 
+def noting(scene: Scene, job_id: str) -> Call[Any]:
+    return calls.note_stale(scene.keys, job_id, 1, "one", reason="token", ran_ms=500, ended_ms=0)
+
+
+@case("note_stale", "[token, label, overlap_ms]")
+def an_outcome_whose_job_another_holds(scene: Scene) -> Call[Any]:
+    held = scene.reaped(scene.held(label="one"))
+    scene.claim("two")
+    return noting(scene, held.job_id)
+
+
+@case("note_stale", "[token, label, overlap_ms]")
+def an_outcome_of_nothing(scene: Scene) -> Call[Any]:
+    return noting(scene, new_id())
+
+
+@case("note_stale", "ERR")
+def an_outcome_without_a_token(scene: Scene) -> Call[Any]:
+    call = noting(scene, new_id())
+    return replace(call, args=(call.args[0], "0", *call.args[2:]))
+
+
 @case("counts", "[numbers]")
 def a_queue_with_lanes(scene: Scene) -> Call[Any]:
     laned(scene)

@@ -86,7 +86,14 @@ from echomq_app.protocol.calls.slots import (
 )
 from echomq_app.protocol.calls.steering import pause, remove, requeue, requeue_many, resume
 from echomq_app.protocol.calls.sweeping import beat, promote, reap, trim
-from echomq_app.protocol.calls.telling import add_log, counts, progress, read_rows, state
+from echomq_app.protocol.calls.telling import (
+    add_log,
+    counts,
+    note_stale,
+    progress,
+    read_rows,
+    state,
+)
 
 __all__ = [
     "MAX_BUDGET",
@@ -140,6 +147,7 @@ __all__ = [
     "lane_resume",
     "lane_weight",
     "lease_ms",
+    "note_stale",
     "obliterate",
     "outbox",
     "pause",

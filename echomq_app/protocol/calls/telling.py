@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from echomq_app.protocol import replies
-from echomq_app.protocol.calls.call import Call, Word, scripted, whole
+from echomq_app.protocol.calls.call import Call, Word, scripted, token_word, whole
 from echomq_app.protocol.calls.settling import SUBKEY_MS
 from echomq_app.protocol.keyspace import QueueKeys
 from echomq_app.protocol.states import Repeat, State
+
+MOST_STALE: Final = 100
+STALE_MS: Final = 30 * 24 * 3600 * 1000
 
 
 def progress(keys: QueueKeys, job_id: str, text: str) -> Call[bool]:
@@ -31,6 +35,19 @@ def add_log(
     )
     names = (keys.row(job_id), keys.logs(job_id))
     return scripted("add_log", names, args, replies.number_or_gone, Repeat.NEVER)
+
+
+def note_stale(
+    keys: QueueKeys, job_id: str, token: int, label: str, *, reason: str, ran_ms: int, ended_ms: int
+) -> Call[replies.OtherClaim]:
+    """Note an outcome that was refused, ``ended_ms`` after its run of ``ran_ms``; who has the job."""
+    args = (
+        *(job_id, token_word(token), label, reason),
+        *(whole("ran_ms", ran_ms, 0), whole("ended_ms", ended_ms, 0)),
+        *(MOST_STALE, STALE_MS),
+    )
+    names = (keys.row(job_id), keys.result(job_id), keys.stale, keys.stale_counter)
+    return scripted("note_stale", names, args, replies.other_claim, Repeat.NEVER)
 
 
 def state(keys: QueueKeys, job_id: str) -> Call[State]:

@@ -7,7 +7,7 @@ local function books_of(base)
     base .. 'wake', base .. 'limiter', base .. 'flow:outbox', base .. 'flow:aside',
     base .. 'meta',
     base .. 'metrics:completed', base .. 'metrics:completed:data',
-    base .. 'metrics:failed', base .. 'metrics:failed:data',
+    base .. 'metrics:failed', base .. 'metrics:failed:data', base .. 'stale', base .. 'metrics:stale',
   }
 end
 
