@@ -164,3 +164,27 @@ def test_a_job_that_ran_twice_is_told_counted_and_shown(project: Project) -> Non
     assert (told["token"], told["other_token"], told["other"]) == ("1", "2", "another:1:aa:0")
     assert 1.0 < float(told["overlap_s"]) <= 4.1
     assert status(project)["queues"][0]["stale"] == 1
+
+
+def test_a_worker_that_was_frozen_says_on_waking_whose_claim_its_run_overlapped(
+    project: Project,
+) -> None:
+    (job,) = project.enqueue("work", 3.0)
+    zombie = project.worker("--lease", "1s", "--no-sweep", "--watchdog", "5s")
+    project.wait_for("start")
+    zombie.send(signal.SIGSTOP)
+    heir = project.worker("--lease", "1s")
+    project.wait_for("start", 2)
+
+    zombie.send(signal.SIGCONT)
+
+    zombie.says(f"job ran twice: another claim has it, or has ended it queue=default job={job}")
+    (told,) = zombie.lines("job ran twice: another claim has it, or has ended it ")
+    assert (told["token"], told["other_token"]) == ("1", "2")
+    assert (told["label"].split(":")[1], told["other"].split(":")[1]) == (
+        str(zombie.pid),
+        str(heir.pid),
+    )
+    assert 0.0 <= float(told["overlap_s"]) <= 3.1
+    assert zombie.alive
+    eventually(lambda: status(project)["queues"][0]["stale"] == 1)
