@@ -182,6 +182,28 @@ def test_what_claims_nothing_can_only_be_asked_to_stop(wish: Wish) -> None:
     assert stopped.is_set() is (wish is Wish.STOP)
 
 
+def test_a_supervisor_writes_the_wish_anew_that_the_server_has_lost_for_processes_to_come(
+    scene: Scene,
+) -> None:
+    told, operator = Told("h:1:a", "supervisor", scene.worker.queues), Workers(scene.queue.wire)
+    obey = stopping_on_wish(scene.worker.stop, Bell())
+    presence = Presence(
+        Workers(scene.wire), lambda: told.of("serving"), obey, scene.tale, scene.clock
+    )
+    presence.look()
+    operator.quiet("h:1:a")
+    for _ in range(2):
+        scene.clock.pass_(5)
+        presence.look()
+
+    scene.client.flushdb()
+    scene.clock.pass_(5)
+    presence.look()
+
+    (facts,) = operator.list()
+    assert facts.wish is Wish.QUIET
+
+
 def test_a_desk_looks_at_once_and_goes_with_its_block() -> None:
     looked = threading.Event()
     before = set(threading.enumerate())
