@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import logging
-from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final
-from weakref import ref
+from typing import TYPE_CHECKING
 
 import django
 from django.core.exceptions import ImproperlyConfigured
-from django.dispatch import Signal
 
 HAS_BUILTIN_TASKS = django.VERSION >= (6, 0)
 
@@ -55,23 +51,6 @@ else:
     from django.tasks.signals import task_enqueued, task_finished, task_started
     from django.utils.json import normalize_json
 
-_OWN: Final = "django.tasks" if HAS_BUILTIN_TASKS else "django_tasks"
-_log: Final = logging.getLogger(_OWN)
-
-
-def listened(signal: Signal, level: int = logging.INFO) -> bool:
-    """Whether a task signal tells anybody: a receiver of the project, or Django's log at ``level``."""
-    return len(signal.receivers) > _own_receivers(signal) or _log.isEnabledFor(level)
-
-
-@cache
-def _own_receivers(signal: Signal) -> int:
-    """How many receivers are those that write Django's own log."""
-    found = (one[1] for one in signal.receivers)
-    heard = (one() if isinstance(one, ref) else one for one in found)
-    return sum(getattr(one, "__module__", "").startswith(_OWN) for one in heard)
-
-
 __all__ = [
     "DEFAULT_TASK_BACKEND_ALIAS",
     "DEFAULT_TASK_QUEUE_NAME",
@@ -85,7 +64,6 @@ __all__ = [
     "TaskResultDoesNotExist",
     "TaskResultStatus",
     "default_task_backend",
-    "listened",
     "normalize_json",
     "task",
     "task_backends",

@@ -11,6 +11,7 @@ from django.core.checks import CheckMessage
 
 from echomq_app import checks
 from echomq_app.backend import results
+from echomq_app.backend.hearing import listened
 from echomq_app.backend.instants import instant
 from echomq_app.backend.outbox import is_open, post
 from echomq_app.backend.results import built, plain
@@ -22,7 +23,6 @@ from echomq_app.compat import (
     TaskResult,
     TaskResultDoesNotExist,
     TaskResultStatus,
-    listened,
     task_enqueued,
 )
 from echomq_app.conf import echomq_settings

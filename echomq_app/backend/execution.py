@@ -122,9 +122,10 @@ class TaskRunner:
         most = self.settings.max_attempts if read.max_attempts is None else read.max_attempts
         if isinstance(error, NotJSON | Cancelled):
             most = 0
-        if run is not None and run.result is not None and held.lease.attempt >= most:
+        if run is not None and held.lease.attempt >= most:
+            result = run.result or running.begun(run.place, held.lease, read, run.started_ms)
             told = TaskError(exception_class_path=report.exception, traceback=report.traceback)
-            running.failed(run.place, run.result, told, report.at)
+            running.failed(run.place, result, told, report.at)
         return Failed(
             error=report.error,
             report=report.encoded(),

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from django.core.signals import setting_changed
 
 from echomq_app.backend import EchoMQBackend
+from echomq_app.backend.hearing import listened
 from echomq_app.backend.instants import instant
 from echomq_app.backend.registry import find_task, placed
 from echomq_app.backend.results import built, changed, one_each
@@ -17,7 +18,6 @@ from echomq_app.compat import (
     TaskError,
     TaskResult,
     TaskResultStatus,
-    listened,
     task_backends,
     task_finished,
     task_started,
