@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import select
+import socket
+import struct
+import sys
 from collections import deque
 from collections.abc import Callable, Sequence
+from math import ceil
+from ssl import SSLSocket
 from time import monotonic
 from typing import Any, Final
 
@@ -33,6 +39,34 @@ def _readable(sock: Any) -> Callable[[], Any]:
     return lambda: poller.poll(0)
 
 
+def _bound(sock: Any, seconds: float) -> None:
+    """Let no call on the socket wait longer.
+
+    A plain socket is bounded by Linux itself: Python's own bound is a poll before every call. Where
+    the socket does not wait in the system (under TLS, patched for green threads) Python bounds it.
+    """
+    if sys.platform == "linux" and not isinstance(sock, SSLSocket):
+        sock.settimeout(None)
+        if os.get_blocking(sock.fileno()):
+            _set_system_bound(sock, seconds)
+            return
+    sock.settimeout(seconds)
+
+
+def _set_system_bound(sock: Any, seconds: float) -> None:
+    whole, part = divmod(ceil(seconds * 1_000_000), 1_000_000)
+    bound = struct.pack("@ll", whole, part)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, bound)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, bound)
+
+
+def _unbind(sock: Any, seconds: float | None) -> None:
+    """Bound the socket by Python alone, as its pool had it."""
+    if sys.platform == "linux":
+        _set_system_bound(sock, 0)
+    sock.settimeout(seconds)
+
+
 class Line:
     """One connection of a redis-py pool, its socket read without the client's own layers.
 
@@ -46,16 +80,15 @@ class Line:
         "_recv",
         "_sendall",
         "_sock",
-        "_unbounded",
+        "_timeout",
         "connection",
     )
 
     def __init__(self, connection: Any) -> None:
         self.connection = connection
         self._sock = sock = connection._sock
-        self._unbounded = sock.gettimeout() is None
-        if self._unbounded:
-            sock.settimeout(LONGEST_ANSWER_S)
+        self._timeout = sock.gettimeout()
+        _bound(sock, self._timeout or LONGEST_ANSWER_S)
         self._sendall = sock.sendall
         self._recv = sock.recv
         self._reader = Reader(replyError=connection._parser.parse_error)
@@ -98,7 +131,9 @@ class Line:
                 reader.feed(data)
         except BROKEN as cause:
             self.connection.disconnect()
-            return replies + [Lost(True, cause)] * (wanted - len(replies))
+            silent = isinstance(cause, BlockingIOError)
+            why = TimeoutError("timed out") if silent else cause
+            return replies + [Lost(True, why)] * (wanted - len(replies))
         except BaseException:
             self.connection.disconnect()
             raise
@@ -110,8 +145,8 @@ class Line:
 
     def leave(self) -> Any:
         """The connection as the pool gave it, for the pool to take back."""
-        if self._unbounded and self.is_open:
-            self._sock.settimeout(None)
+        if self.is_open:
+            _unbind(self._sock, self._timeout)
         return self.connection
 
 

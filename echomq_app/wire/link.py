@@ -98,7 +98,7 @@ class Wire:
             self._forks, self.bus.fenced, self._lines = forks(), False, {}
         if not self.bus.fenced or self.bus.clustered or not calls:
             return None
-        safe = all(call.repeat is not Repeat.NEVER for call in calls)
+        safe = Repeat.NEVER not in [call.repeat for call in calls]
         return self._send(Send(calls[0].keys[0], list(map(as_command, calls)), None, True, safe))
 
     def _go_on(self, steps: Generator[Step, Any, list[Answer[Any]]]) -> list[Answer[Any]]:

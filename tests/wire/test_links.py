@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import select
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from typing import Any
 
 import pytest
 import redis
@@ -95,10 +98,75 @@ def test_a_silent_server_holds_no_caller_whose_pool_sets_no_bound(
     assert queue.pending_size() == 0
     fresh_server.freeze()
 
-    with pytest.raises(ConnectionLost):
+    with pytest.raises(ConnectionLost, match="timed out"):
         queue.pending_size()
     fresh_server.thaw()
     assert client.connection_pool.connection_kwargs["socket_timeout"] is None
+
+
+@pytest.mark.parametrize("timeout", [None, 0.2])
+def test_a_connection_goes_back_to_its_pool_with_the_bound_that_it_came_with(
+    timeout: float | None, fresh_server: Server
+) -> None:
+    client = fresh_server.client(socket_timeout=timeout)
+    wire = Wire(client)
+    assert Queue(wire, "q").pending_size() == 0
+    wire.close()
+
+    connection = client.connection_pool.get_connection()
+
+    sock: Any = connection._sock
+    assert sock.gettimeout() == timeout
+    for bound in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+        assert not any(sock.getsockopt(socket.SOL_SOCKET, bound, 16))
+    client.connection_pool.release(connection)
+
+
+class GreenSocket(socket.socket):
+    """Waits in the program and never in the system, as a socket does that was patched."""
+
+    def settimeout(self, value: float | None, /) -> None:
+        self.bound = value
+        super().settimeout(0)
+
+    def gettimeout(self) -> float | None:
+        return self.bound
+
+    def recv(self, size: int, flags: int = 0, /) -> bytes:
+        self._wait()
+        return super().recv(size, flags)
+
+    def recv_into(self, *into: Any) -> int:
+        self._wait()
+        return super().recv_into(*into)
+
+    def _wait(self) -> None:
+        assert self.bound is not None, "nothing bounds this wait"
+        if not select.select([self], [], [], self.bound)[0]:
+            raise TimeoutError("timed out")
+
+
+class GreenConnection(redis.UnixDomainSocketConnection):
+    def _connect(self) -> socket.socket:
+        plain = super()._connect()  # type: ignore[no-untyped-call]  # redis-py leaves it untyped
+        green = GreenSocket(plain.family, plain.type, fileno=plain.detach())
+        green.settimeout(self.socket_timeout)
+        return green
+
+
+def test_a_socket_that_never_waits_in_the_system_is_bounded_as_it_bounds_itself(
+    fresh_server: Server,
+) -> None:
+    pool = redis.ConnectionPool(
+        GreenConnection, path=fresh_server.socket_path, socket_timeout=0.2, protocol=2
+    )
+    queue = Queue(Wire(redis.Redis(connection_pool=pool), Bus(patience_s=0)), "q")
+    assert queue.pending_size() == 0
+    fresh_server.freeze()
+
+    with pytest.raises(ConnectionLost, match="timed out"):
+        queue.pending_size()
+    fresh_server.thaw()
 
 
 def test_a_claim_after_the_pool_was_closed_is_served(engine_server: Server) -> None:
