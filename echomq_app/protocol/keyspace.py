@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -141,6 +142,11 @@ class QueueKeys:
     def row(self, job_id: str) -> str:
         """``emq:{q}:job:<id>``; raises ``InvalidJobId`` before any wire."""
         return f"{self.base}job:{valid_job_id(job_id)}"
+
+    def rows(self, job_ids: Iterable[str]) -> list[str]:
+        """The row of each; raises ``InvalidJobId`` before any wire."""
+        start = self.base + "job:"
+        return [start + valid_job_id(job_id) for job_id in job_ids]
 
     def row_and_result(self, job_id: str) -> tuple[str, str]:
         """The row, and what an ended job leaves."""

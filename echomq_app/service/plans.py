@@ -105,7 +105,11 @@ def admit_many(keys: QueueKeys, jobs: Sequence[tuple[str, bytes]]) -> Plan[list[
     verdicts: list[Admission] = []
     for chunk in calls.bulk_chunks(jobs):
         (answer,) = yield (calls.enqueue_many(keys, chunk),)
-        for (job_id, raw), verdict in zip(chunk, answer.unwrap(), strict=True):
+        judged: list[Admission] = answer.unwrap()
+        if Admission.DUPLICATE not in judged:
+            verdicts += judged
+            continue
+        for (job_id, raw), verdict in zip(chunk, judged, strict=True):
             if verdict is Admission.DUPLICATE:
                 verdicts.append((yield from _judge_duplicate(keys, job_id, raw, answer.resent)))
             else:

@@ -98,6 +98,15 @@ def test_more_than_4096_in_one_millisecond_run_into_the_next_one() -> None:
     assert minted == sorted(set(minted))
 
 
+def test_many_at_once_are_those_that_one_by_one_gives() -> None:
+    together, alone = (Minter(node=513, clock=Clock(), spread=0) for _ in range(2))
+
+    minted = together.mint_many(9000)
+
+    assert minted == [alone.mint() for _ in range(9000)]
+    assert together.mint() == alone.mint()
+
+
 def test_a_clock_that_moves_on_starts_the_sequence_anew() -> None:
     clock = Clock()
     minter = Minter(node=3, clock=clock, spread=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Final
 
 from echomq_app.protocol import replies
@@ -26,15 +27,15 @@ def enqueue_many(keys: QueueKeys, jobs: Sequence[tuple[str, bytes]]) -> Call[lis
     """Admit at most 500 jobs or 1 MiB in one script; ``InvalidInput`` outside that."""
     if not 0 < len(jobs) <= MAX_BULK_JOBS:
         raise InvalidInput(f"enqueue 1 to {MAX_BULK_JOBS} jobs in one call; got {len(jobs)}")
-    rows = [keys.row(job_id) for job_id, _ in jobs]
-    args = [word for job in jobs for word in job]
-    return scripted(
-        "enqueue_many", (keys.pending, keys.wake, keys.base, *rows), args, replies.admissions
-    )
+    rows = keys.rows([job_id for job_id, _ in jobs])
+    names = (keys.pending, keys.wake, keys.base, *rows)
+    return scripted("enqueue_many", names, tuple(chain.from_iterable(jobs)), replies.admissions)
 
 
 def bulk_chunks(jobs: Sequence[tuple[str, bytes]]) -> list[Sequence[tuple[str, bytes]]]:
     """Cut jobs into pieces that one ``enqueue_many`` may carry (decision 14)."""
+    if 0 < len(jobs) <= MAX_BULK_JOBS and sum([len(raw) for _, raw in jobs]) <= MAX_BULK_BYTES:
+        return [jobs]
     chunks: list[Sequence[tuple[str, bytes]]] = []
     start = size = 0
     for index, (_, payload) in enumerate(jobs):
