@@ -121,6 +121,8 @@ class EchoMQBackend(BaseTaskBackend):
                 args=plain(args),
                 kwargs=plain(kwargs),
                 backend=self.alias,
+                errors=[],
+                worker_ids=[],
             )
         except TypeError as error:
             raise payload.not_json(task.module_path, error) from error

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields
+from itertools import chain
 from typing import Any, Final
 
 from echomq_app.backend.instants import instant
@@ -21,15 +21,23 @@ _PLAIN: Final = frozenset({type(None), bool, int, float, str})
 
 def plain(given: Any) -> Any:
     """Arguments as JSON will give them back; ``TypeError`` for what it cannot hold."""
-    if isinstance(given, tuple) and _PLAIN.issuperset(map(type, given)):
+    if type(given) is tuple and _PLAIN.issuperset(map(type, given)):
         return list(given)
+    if type(given) is dict and _PLAIN.issuperset(map(type, chain(given, given.values()))):
+        return given.copy()
     return normalize_json(given)
 
 
-def built(*, worker_ids: Sequence[str] = (), **facts: Any) -> TaskResult[Any]:
-    """A result with these facts. Its own constructor would look through the arguments once more."""
+def built(**facts: Any) -> TaskResult[Any]:
+    """A result with these facts, ``None`` for the rest.
+
+    Its own constructor would look through the arguments once more, and ask for every slot by name.
+    """
     result: TaskResult[Any] = object.__new__(TaskResult)
-    return changed(result, **{**_BLANK, "errors": [], "worker_ids": list(worker_ids), **facts})
+    told = facts.get
+    for name, put in _SLOTS:
+        put(result, told(name))
+    return result
 
 
 def changed(result: TaskResult[Any], **facts: Any) -> TaskResult[Any]:
@@ -39,7 +47,7 @@ def changed(result: TaskResult[Any], **facts: Any) -> TaskResult[Any]:
     return result
 
 
-_BLANK: Final = dict.fromkeys(one.name for one in fields(TaskResult))
+_SLOTS: Final = [(one.name, getattr(TaskResult, one.name).__set__) for one in fields(TaskResult)]
 
 
 _STATUS = {

@@ -79,6 +79,7 @@ def begun(place: Placement, lease: Lease, read: TaskPayload, started_ms: int) ->
         args=list(read.args),
         kwargs=dict(read.kwargs),
         backend=place.alias,
+        errors=[],
         worker_ids=one_each(lease.attempt, [lease.label]),
     )
 

@@ -59,7 +59,7 @@ class Delivery:
             else:
                 self.why = error
                 self.unsent.append(parcel.job)
-        for queue in dict.fromkeys(one.job.queue for one in parcels if one.job not in fates):
+        for queue in dict.fromkeys([one.job.queue for one in parcels if one.job not in fates]):
             introduce(queue)
 
     def conclude(self) -> None:
@@ -87,11 +87,14 @@ def admit(jobs: Sequence[UnsentJob]) -> dict[UnsentJob, EchoMQError]:
     if not jobs:
         return {}
     try:
-        groups = _groups(jobs) if len(jobs) > 1 else [(jobs, _call(jobs[0]))]
-        answers = wire().answer([call for _, call in groups])
-        if len(groups) == 1 and answers[0].value is Admission.ADMITTED:
-            return {}
-        return wire().follow(_judge(groups, answers))
+        if len(jobs) == 1:
+            call = _call(jobs[0])
+            answer = wire().ask(call)
+            if answer.value is Admission.ADMITTED:
+                return {}
+            return wire().follow(_judge([(jobs, call)], [answer]))
+        groups = _groups(jobs)
+        return wire().follow(_judge(groups, wire().answer([call for _, call in groups])))
     except EchoMQError as error:
         return dict.fromkeys(jobs, error)
 
