@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 from echomq_app.protocol import calls
-from echomq_app.protocol.calls import Call
 from echomq_app.protocol.errors import (
     ConnectionLost,
     EchoMQError,
@@ -26,11 +25,12 @@ from echomq_app.runtime.held import Held, Keeper, Loss
 from echomq_app.runtime.leases import Leases
 from echomq_app.runtime.names import process_name
 from echomq_app.runtime.order import Order
-from echomq_app.runtime.outcomes import Delayed, Ended, Failed, Released
+from echomq_app.runtime.outcomes import Delayed, Failed, Released
 from echomq_app.runtime.pace import WINDOW_S, Pace
 from echomq_app.runtime.pulse import Pulse
 from echomq_app.runtime.served import Round, Served
 from echomq_app.runtime.settling import LEASE_LOST, Settle, burial, named, settle_call, take_answer
+from echomq_app.runtime.talk import Claim, Executor, Talk
 from echomq_app.service.queue import Queue, whole_ms
 from echomq_app.service.records import lease
 from echomq_app.wire.exchange import Answer
@@ -38,22 +38,6 @@ from echomq_app.wire.link import Wire
 
 BUSY_PAUSE_S = 0.01
 """How long an outcome waits at most for others to share its round trip."""
-
-
-class Executor(Protocol):
-    """Runs jobs elsewhere: takes them at once, and hands their outcomes back when asked.
-
-    ``ring_after``: how many outcomes are worth waking the loop for while more jobs wait.
-    """
-
-    ring_after: int
-    call: Callable[[], None]
-
-    def submit(self, jobs: Iterable[Held]) -> None: ...
-
-    def finished(self) -> list[Ended]: ...
-
-    def take_back(self) -> list[Held]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,16 +52,6 @@ class WorkerOptions:
     sweep: bool = True
     sweep_batch: int = 100
     max_lapses: int = 3
-
-
-class _Claim(NamedTuple):
-    """A beat or a claim of ``size`` jobs at most; ``swept``: it promoted and reaped first."""
-
-    served: Served
-    size: int
-    swept: bool
-    label: str
-    call: Call[Any]
 
 
 @dataclass(slots=True)
@@ -106,6 +80,8 @@ class Worker:
     _pace: Pace = field(init=False)
     _waiting: deque[Held] = field(default_factory=deque, init=False)
     """Jobs that were claimed ahead, the oldest first; those at its head may have begun."""
+    _talk: Talk | None = field(default=None, init=False)
+    """What was said and not heard yet."""
     _unsettled: list[Settle] = field(default_factory=list, init=False)
     _labels: Iterator[int] = field(default_factory=itertools.count, init=False)
     _stopping_at: float | None = field(default=None, init=False)
@@ -173,6 +149,7 @@ class Worker:
         now = self.pulse.turned_at = self.now()
         if self.keeper is not None:
             self.keeper.beat(self.leases)
+        self._hear()
         for served in self._round:
             served.hungry = served.hungry or served.queue.keys.wake in woken
         if self.free == 0:
@@ -226,7 +203,7 @@ class Worker:
     def _is_done(self, now: float) -> bool:
         if self._time_is_up(now):
             return True
-        if self.leases or self._unsettled:
+        if self.leases or self._unsettled or self._talk is not None:
             return False
         return self.stopping or (
             self.options.burst
@@ -234,18 +211,26 @@ class Worker:
         )
 
     def _work(self, now: float) -> None:
-        """Settles and the first claim in one pipeline; then the other queues' claims."""
+        """Settles and the first claim in one pipeline; then the other queues' claims.
+
+        While jobs wait that were claimed ahead, the answers are left for the next tick: the server
+        works on them as the jobs run.
+        """
         settles = [one for one in self._unsettled if self._of(one).reachable(now)]
         self._unsettled = [one for one in self._unsettled if not self._of(one).reachable(now)]
         turns = self._round.in_turn(now)
-        self._talk(settles, self._next_claim(turns, now), now)
+        self._say(settles, self._next_claim(turns, now), now)
+        if self._waiting and not self.stopping:
+            return
+        self._hear()
         while (claim := self._next_claim(turns, now)) is not None:
-            self._talk([], claim, now)
+            self._say([], claim, now)
+            self._hear()
 
     def _of(self, settle: Settle) -> Served:
         return self._round[settle.lease.queue]
 
-    def _next_claim(self, turns: list[Served], now: float) -> _Claim | None:
+    def _next_claim(self, turns: list[Served], now: float) -> Claim | None:
         """The next queue's beat or claim; a queue without a free slot has its beat all the same."""
         while turns:
             served = turns.pop(0)
@@ -260,30 +245,36 @@ class Worker:
                 batch = self.options.sweep_batch if self.options.sweep and not served.away else 0
                 if size or batch or served.away:
                     beat = calls.beat(keys, batch=batch, lease=span, size=size, label=label)
-                    return _Claim(served, size, batch > 0, label, beat)
+                    return Claim(served, size, batch > 0, label, beat)
             elif size:
                 many = calls.claim_many(keys, span, size, label)
-                return _Claim(served, size, False, label, many)
+                return Claim(served, size, False, label, many)
         return None
 
-    def _talk(self, settles: list[Settle], claim: _Claim | None, now: float) -> None:
+    def _say(self, settles: list[Settle], claim: Claim | None, now: float) -> None:
         """One pipeline: settles, then the next claim."""
         wanted = [settle_call(self._of(one).queue, one) for one in settles]
         asked = [self._of(one) for one in settles]
         if claim is not None:
             wanted.append(claim.call)
             asked.append(claim.served)
-        if not wanted:
+        if wanted:
+            self._talk = Talk(settles, claim, asked, self.wire.begin(wanted), now)
+
+    def _hear(self) -> None:
+        """Take the answers to what was said last, if anything was."""
+        talk, self._talk = self._talk, None
+        if talk is None:
             return
         self.pulse.asking = True
-        answers = self.wire.answer(wanted)
+        answers = talk.pending.answers()
         self.pulse.asking = False
-        for served, answer in zip(asked, answers, strict=True):
-            self._note_reach(served, answer, now)
-        for settle, answer in zip(settles, answers, strict=False):
-            self._take_settle(settle, answer, now)
-        if claim is not None:
-            self._take_claim(claim, answers[-1], now)
+        for served, answer in zip(talk.asked, answers, strict=True):
+            self._note_reach(served, answer, talk.at)
+        for settle, answer in zip(talk.settles, answers, strict=False):
+            self._take_settle(settle, answer, talk.at)
+        if talk.claim is not None:
+            self._take_claim(talk.claim, answers[-1], talk.at)
 
     def _note_reach(self, served: Served, answer: Answer[Any], now: float) -> None:
         """Whether the queue's server is there; one that was away is first asked to renew."""
@@ -307,7 +298,7 @@ class Worker:
         elif isinstance(settle.outcome, Failed | Delayed) and self.options.sweep:
             served.look_within(settle.outcome.delay.total_seconds(), now)
 
-    def _take_claim(self, claim: _Claim, answer: Answer[Any], now: float) -> None:
+    def _take_claim(self, claim: Claim, answer: Answer[Any], now: float) -> None:
         served, queue = claim.served, claim.served.queue.name
         if not isinstance(answer.error, ConnectionLost):
             self.pulse.polled_at = now
@@ -328,7 +319,7 @@ class Worker:
         if outbox and carry(self.wire, served, self.report, now):
             served.look_within(0, now)
 
-    def _claimed(self, claim: _Claim, value: Any, now: float) -> list[Claimed]:
+    def _claimed(self, claim: Claim, value: Any, now: float) -> list[Claimed]:
         if not isinstance(value, Beat):
             found: list[Claimed] = value
             return found
@@ -344,7 +335,7 @@ class Worker:
             claim.served.look_within(value.next_ms / 1000, now)
         return value.jobs
 
-    def _start(self, claim: _Claim, claimed: list[Claimed], now: float) -> None:
+    def _start(self, claim: Claim, claimed: list[Claimed], now: float) -> None:
         """Run claimed jobs; one whose workers died too often is buried instead (decision 12)."""
         queue, until = claim.served.queue.name, now + self.options.lease.total_seconds()
         starting = []
@@ -381,7 +372,10 @@ class Worker:
         self._unsettled = []
 
     def _pause(self, now: float) -> float:
-        self.executor.ring_after = max(1, (self.running - self.options.concurrency) // 2)
+        ahead = self.running - self.options.concurrency
+        self.executor.ring_after = max(1, ahead if self._talk is not None else ahead // 2)
+        if self._talk is not None:
+            return BUSY_PAUSE_S
         if any(self._of(one).reachable(now) for one in self._unsettled):
             return 0.0
         if self.room and any(one.hungry and one.reachable(now) for one in self._round):

@@ -104,14 +104,31 @@ class Line:
         return self.is_open and (fresh or not self._readable())
 
     def converse(self, commands: Sequence[Command]) -> list[Any]:
-        """An answer for each command: a value, the server's error, or ``Lost`` from the break on.
+        """An answer for each command: a value, the server's error, or ``Lost`` from the break on."""
+        return self.say(commands) or self.hear(len(commands))
+
+    def say(self, commands: Sequence[Command]) -> list[Any]:
+        """Send commands, whose answers are heard later; all ``Lost`` when the connection broke."""
+        try:
+            self._sendall(
+                pack(commands[0]) if len(commands) == 1 else b"".join(map(pack, commands))
+            )
+        except BROKEN as cause:
+            self.connection.disconnect()
+            return [Lost(True, cause)] * len(commands)
+        except BaseException:
+            self.connection.disconnect()
+            raise
+        return []
+
+    def hear(self, wanted: int) -> list[Any]:
+        """The answers to ``wanted`` commands that were sent.
 
         A server that says it is a replica now is left: a sentinel's pool then finds the new master.
         """
         replies: list[Any] = []
-        wanted, demoted = len(commands), False
+        demoted = False
         try:
-            self._sendall(pack(commands[0]) if wanted == 1 else b"".join(map(pack, commands)))
             reader = self._reader
             while True:
                 while (reply := reader.gets()) is not False:

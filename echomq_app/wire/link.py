@@ -26,7 +26,7 @@ from echomq_app.wire.exchange import (
 )
 from echomq_app.wire.failures import BROKEN
 from echomq_app.wire.forks import forks
-from echomq_app.wire.line import Lines
+from echomq_app.wire.line import Line, Lines
 
 T = TypeVar("T")
 Plan = Generator[Sequence[Call[Any]], list[Answer[Any]], T]
@@ -84,22 +84,52 @@ class Wire:
 
     def answer(self, calls: Sequence[Call[Any]]) -> list[Answer[Any]]:
         """Many calls in one pipeline without MULTI, each judged for itself."""
-        taken = self._first(calls)
+        return self._judged(calls, self._first(calls))
+
+    def begin(self, calls: Sequence[Call[Any]]) -> Pending:
+        """Send many calls as ``answer`` does, and leave their answers for later.
+
+        Where the rules want more than one plain sending, nothing is sent before the answers are asked for.
+        """
+        if not self._is_plain(calls):
+            return Pending(self, calls)
+        try:
+            lines = self._lines_of(calls[0].keys[0])
+            line, died = lines.take(self._may_lose(calls))
+        except BROKEN:
+            return Pending(self, calls)
+        if died:
+            self.bus.fenced = False
+        if not self.bus.fenced:
+            lines.give_back(line)
+            return Pending(self, calls)
+        lost = line.say(list(map(as_command, calls)))
+        return Pending(self, calls, line, lines, lost)
+
+    def _first(self, calls: Sequence[Call[Any]]) -> list[Any] | None:
+        """The answers of a single server that is known; ``None`` where the rules say how to ask."""
+        if not self._is_plain(calls):
+            return None
+        safe = self._may_lose(calls)
+        return self._send(Send(calls[0].keys[0], list(map(as_command, calls)), None, True, safe))
+
+    def _is_plain(self, calls: Sequence[Call[Any]]) -> bool:
+        """Whether one sending to a single server that is known may do."""
+        if self._forks != forks():
+            self._forks, self.bus.fenced, self._lines = forks(), False, {}
+        return self.bus.fenced and not self.bus.clustered and len(calls) > 0
+
+    def _may_lose(self, calls: Sequence[Call[Any]]) -> bool:
+        return Repeat.NEVER not in [call.repeat for call in calls]
+
+    def _judged(self, calls: Sequence[Call[Any]], taken: list[Any] | None) -> list[Answer[Any]]:
+        """What a first sending came to; the rules go on where it was not plain."""
         if taken is not None and not any(isinstance(one, TROUBLE) for one in taken):
             return [
                 Answer(call, call.read(reply), None, False)
                 for call, reply in zip(calls, taken, strict=True)
             ]
         return self._go_on(exchange(calls, self.bus, taken))
-
-    def _first(self, calls: Sequence[Call[Any]]) -> list[Any] | None:
-        """The answers of a single server that is known; ``None`` where the rules say how to ask."""
-        if self._forks != forks():
-            self._forks, self.bus.fenced, self._lines = forks(), False, {}
-        if not self.bus.fenced or self.bus.clustered or not calls:
-            return None
-        safe = Repeat.NEVER not in [call.repeat for call in calls]
-        return self._send(Send(calls[0].keys[0], list(map(as_command, calls)), None, True, safe))
 
     def _go_on(self, steps: Generator[Step, Any, list[Answer[Any]]]) -> list[Answer[Any]]:
         taken: Any = None
@@ -144,8 +174,7 @@ class Wire:
 
     def _send(self, step: Send) -> list[Any] | None:
         try:
-            pool = self.pool_for(step.key, step.node)
-            lines = self._lines.get(pool) or self._lines_for(pool)
+            lines = self._lines_of(step.key, step.node)
             line, died = lines.take(step.may_lose)
         except BROKEN as cause:
             self.recover()
@@ -162,7 +191,8 @@ class Wire:
         finally:
             lines.give_back(line)
 
-    def _lines_for(self, pool: Any) -> Lines:
+    def _lines_of(self, key: str, node: str | None = None) -> Lines:
+        pool = self.pool_for(key, node)
         found = self._lines.get(pool)
         if found is None:
             found = self._lines.setdefault(pool, Lines(pool, self._on_reconnect))
@@ -184,6 +214,37 @@ class Wire:
         if found is None:
             raise redis_errors.ConnectionError(f"the cluster has no node for {node or key}")
         return self.client.get_redis_connection(found).connection_pool
+
+
+class Pending:
+    """Calls that are on their way. Its answers are asked for once, by any thread."""
+
+    __slots__ = ("_calls", "_line", "_lines", "_lost", "_wire")
+
+    def __init__(
+        self,
+        wire: Wire,
+        calls: Sequence[Call[Any]],
+        line: Line | None = None,
+        lines: Lines | None = None,
+        lost: Sequence[Any] = (),
+    ) -> None:
+        self._wire = wire
+        self._calls = calls
+        self._line = line
+        self._lines = lines
+        self._lost = lost
+
+    def answers(self) -> list[Answer[Any]]:
+        """Wait for them; each call is judged for itself, and sent again where that is safe."""
+        line, lines = self._line, self._lines
+        if line is None or lines is None:
+            return self._wire.answer(self._calls)
+        try:
+            taken = list(self._lost) or line.hear(len(self._calls))
+        finally:
+            lines.give_back(line)
+        return self._wire._judged(self._calls, taken)
 
 
 def unanswered(cause: BaseException, count: int) -> list[Lost]:

@@ -16,7 +16,8 @@ from echomq_app.runtime.heartbeat import Heartbeat
 from echomq_app.runtime.held import Held
 from echomq_app.runtime.order import Order
 from echomq_app.runtime.outcomes import Completed, Ended, Failed, Outcome
-from echomq_app.runtime.worker import Executor, Worker, WorkerOptions
+from echomq_app.runtime.talk import Executor
+from echomq_app.runtime.worker import Worker, WorkerOptions
 from echomq_app.service.queue import Queue
 from echomq_app.wire.exchange import Bus
 from echomq_app.wire.link import Wire
