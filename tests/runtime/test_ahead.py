@@ -13,6 +13,7 @@ from echomq_app.runtime.events import Event
 from echomq_app.runtime.held import Held
 from echomq_app.runtime.outcomes import Completed, Outcome
 from echomq_app.runtime.pace import FEWEST_RUNS, MOST_AHEAD, WINDOW_S, Pace
+from echomq_app.runtime.worker import BUSY_PAUSE_S
 from echomq_app.service.queue import Queue
 from echomq_app.wire.link import Wire
 from tests.eventually import eventually
@@ -35,6 +36,11 @@ def measured(scene: Scene, seconds: float) -> None:
         scene.clock.pass_(seconds)
         scene.bench.end_all()
     scene.worker.tick()
+
+
+def completed(scene: Scene) -> set[object]:
+    """The jobs whose completion was told."""
+    return {facts["job"] for facts in scene.tale.of(Event.COMPLETED)}
 
 
 @pytest.mark.parametrize(
@@ -97,13 +103,101 @@ def test_what_is_claimed_ahead_is_filled_up_when_half_of_it_has_begun(scene_of: 
     scene.worker.tick({scene.keys.wake})
 
     in_hand = []
-    for _ in range(4):
+    for _ in range(5):
         scene.clock.pass_(0.01)
         scene.bench.end(scene.bench.running[0])
         scene.worker.tick()
         in_hand.append(scene.worker.running)
 
-    assert in_hand == [5, 4, 6, 5]
+    assert in_hand == [5, 4, 3, 5, 4]
+
+
+def test_the_server_works_on_a_settle_and_a_claim_while_jobs_run(scene_of: SceneOf) -> None:
+    scene = scene_of(concurrency=1)
+    measured(scene, 0.01)
+    jobs = scene.enqueue(20)
+    scene.worker.tick({scene.keys.wake})
+    for _ in range(3):
+        scene.clock.pass_(0.01)
+        scene.bench.end(scene.bench.running[0])
+
+    pause = scene.worker.tick()
+
+    assert eventually(lambda: scene.states(jobs[:3]) == ["absent"] * 3)
+    assert not completed(scene) & set(jobs)
+    assert scene.worker.running == 3
+    assert pause == BUSY_PAUSE_S
+    assert scene.bench.ring_after == 2
+
+    scene.worker.tick()
+
+    assert completed(scene) & set(jobs) == set(jobs[:3])
+    assert scene.worker.running == 6
+    assert scene.client.zcard(scene.keys.active) == 6
+
+
+def test_the_answers_are_waited_for_when_no_job_waits(scene_of: SceneOf) -> None:
+    scene = scene_of(concurrency=2)
+    measured(scene, 0.01)
+    (job,) = scene.enqueue(1)
+    scene.worker.tick({scene.keys.wake})
+    scene.bench.end_all()
+
+    scene.worker.tick()
+
+    assert job in completed(scene)
+
+
+def test_a_worker_that_stops_hears_what_it_was_given_and_gives_it_back(scene_of: SceneOf) -> None:
+    scene = scene_of(concurrency=1)
+    measured(scene, 0.01)
+    jobs = scene.enqueue(20)
+    scene.worker.tick({scene.keys.wake})
+    for _ in range(3):
+        scene.bench.end(scene.bench.running[0])
+    scene.worker.tick()
+
+    scene.worker.stop()
+    scene.worker.tick()
+    scene.bench.end_all()
+    assert scene.worker.tick() is None
+
+    assert scene.states(jobs) == [*["absent"] * 4, *["pending"] * 16]
+    assert not scene.worker.leases
+
+
+def test_a_worker_whose_time_is_up_hears_what_it_was_given_and_gives_it_back(
+    scene_of: SceneOf,
+) -> None:
+    scene = scene_of(concurrency=1, drain=timedelta())
+    measured(scene, 0.01)
+    jobs = scene.enqueue(20)
+    scene.worker.tick({scene.keys.wake})
+    for _ in range(3):
+        scene.bench.end(scene.bench.running[0])
+    scene.worker.tick()
+
+    scene.worker.stop()
+    assert scene.worker.tick() is None
+
+    assert scene.states(jobs) == [*["absent"] * 3, *["pending"] * 17]
+
+
+def test_a_wake_that_comes_while_a_claim_is_on_its_way_is_followed(scene_of: SceneOf) -> None:
+    scene = scene_of(concurrency=1)
+    measured(scene, 0.01)
+    scene.enqueue(6)
+    scene.worker.tick({scene.keys.wake})
+    for _ in range(3):
+        scene.bench.end(scene.bench.running[0])
+    scene.worker.tick()
+    assert eventually(lambda: scene.client.zcard(scene.keys.active) == 3)
+    late = scene.enqueue(1)
+
+    scene.worker.tick({scene.keys.wake})
+    scene.worker.tick()
+
+    assert scene.states(late) == ["active"]
 
 
 def test_jobs_that_wait_too_long_go_back_to_their_place_and_count_no_attempt(
