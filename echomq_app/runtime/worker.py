@@ -338,10 +338,10 @@ class Worker:
     def _start(self, claim: Claim, claimed: list[Claimed], now: float) -> None:
         """Run claimed jobs; one whose workers died too often is buried instead (decision 12)."""
         queue, until = claim.served.queue.name, now + self.options.lease.total_seconds()
-        starting = []
+        starting, arrived = [], self.now()
         for one in claimed:
             kept = None if self.keeper is None else partial(self.keeper.kept, one.job_id)
-            held = Held(lease(queue, one, claim.label), now, Loss(until, self.now, kept))
+            held = Held(lease(queue, one, claim.label), arrived, Loss(until, self.now, kept))
             self.report(Event.CLAIMED, label=claim.label, **named(held.lease))
             if one.lapses >= self.options.max_lapses:
                 self._unsettled.append(Settle(held.lease, burial(held.lease)))

@@ -136,6 +136,30 @@ def test_the_server_works_on_a_settle_and_a_claim_while_jobs_run(scene_of: Scene
     assert scene.client.zcard(scene.keys.active) == 6
 
 
+def test_jobs_that_were_long_on_their_way_wait_here_for_as_long_as_others(
+    scene_of: SceneOf,
+) -> None:
+    scene = scene_of(concurrency=1)
+    measured(scene, 0.01)
+    jobs = scene.enqueue(20)
+    scene.worker.tick({scene.keys.wake})
+    for _ in range(3):
+        scene.clock.pass_(0.01)
+        scene.bench.end(scene.bench.running[0])
+    scene.worker.tick()
+    for _ in range(3):
+        scene.bench.end(scene.bench.running[0])
+
+    scene.clock.pass_(0.06)
+    scene.worker.tick()
+
+    assert scene.tale.of(Event.RELEASED) == []
+    assert scene.ran == jobs[6:7]
+    assert scene.bench.waiting != []
+    sent_at = scene.clock.now - 0.06
+    assert {held.lost.until for held in scene.bench.waiting} == {sent_at + 60}
+
+
 def test_the_answers_are_waited_for_when_no_job_waits(scene_of: SceneOf) -> None:
     scene = scene_of(concurrency=2)
     measured(scene, 0.01)
