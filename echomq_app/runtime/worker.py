@@ -258,8 +258,11 @@ class Worker:
         if claim is not None:
             wanted.append(claim.call)
             asked.append(claim.served)
-        if wanted:
-            self._talk = Talk(settles, claim, asked, self.wire.begin(wanted), now)
+        if not wanted:
+            return
+        self.pulse.asking = True
+        self._talk = Talk(settles, claim, asked, self.wire.begin(wanted), now)
+        self.pulse.asking = False
 
     def _hear(self) -> None:
         """Take the answers to what was said last, if anything was."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from echomq_app.runtime.watchdog import Watchdog
 from echomq_app.runtime.worker import Worker
+from echomq_app.wire.link import Pending, Wire
 from tests.runtime.scene import Scene
 from tests.servers.proxy import CuttingProxy
 
@@ -111,3 +113,22 @@ def test_a_watchdog_that_is_off_sees_nothing(scene: Scene) -> None:
         watchdog.look()
 
     assert watchdog.stuck == ""
+
+
+def test_a_loop_says_that_it_asks_a_server_while_it_sends_and_while_it_waits(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asking: list[bool] = []
+    for kind, name in ((Wire, "begin"), (Pending, "answers")):
+        real = getattr(kind, name)
+
+        def noting(*given: Any, _real: Callable[..., Any] = real) -> Any:
+            asking.append(scene.worker.pulse.asking)
+            return _real(*given)
+
+        monkeypatch.setattr(kind, name, noting)
+
+    scene.worker.tick()
+
+    assert asking == [True, True]
+    assert not scene.worker.pulse.asking
