@@ -21,6 +21,7 @@ from tests.eventually import eventually
 from tests.servers.postgresql import PostgreSQL
 from tests.servers.proxy import CuttingProxy
 from tests.servers.server import Server
+from tests.wire.links import load_all
 
 if TYPE_CHECKING:
     from pytest_django.fixtures import Settings
@@ -85,8 +86,11 @@ def queue(site: Any) -> Queue:
 
 
 @pytest.fixture
-def behind_proxy(site: Any, proxy: CuttingProxy, settings: Settings) -> CuttingProxy:
+def behind_proxy(
+    site: Any, proxy: CuttingProxy, engine_server: Server, settings: Settings
+) -> CuttingProxy:
     """The proxy through which the site reaches its server; its counts begin after the first job."""
+    load_all(engine_server)
     settings.ECHOMQ = {**settings.ECHOMQ, "CONNECTION": proxy.url}
     for name in ("default", "mail"):
         queue_named(name).remove(site.add.using(queue_name=name).enqueue(0).id)
